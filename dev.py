@@ -25,10 +25,14 @@ PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python
 TORCH = "torch==2.13.0"
 
 
+def run(*command: str) -> int:
+    """Run a command in the project's folder; its exit code."""
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
 def call(*command: str) -> None:
     """Run a command in the project's folder; leave with its exit code if it fails."""
-    code = subprocess.run(command, cwd=ROOT, check=False).returncode
-    if code:
+    if code := run(*command):
         sys.exit(code)
 
 
@@ -82,7 +86,9 @@ def main() -> None:
         # Tests wait for servers and for time limits: types and layers are looked at beside them.
         with subprocess.Popen([python, "-m", "mypy"], cwd=ROOT) as types:
             call(str(PYTHON.with_name("lint-imports")), "--no-cache")
-            call(python, "-m", "pytest", "-n", "2", "--dist", "worksteal")
+            if run(python, "-m", "pytest", "-n", "2", "--dist", "worksteal"):
+                print("What failed is tried once more, by itself: beside others, a test may lack time.", flush=True)
+                call(python, "-m", "pytest", "--last-failed", "--last-failed-no-failures", "none")
         if types.returncode:
             sys.exit("mypy found errors: see above, beside the tests")
 

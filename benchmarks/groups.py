@@ -1,74 +1,84 @@
-"""A group against one world of the same data: `python -m benchmarks.groups DATA… [--worlds 3] [--searches 100]`.
+"""A collection cut into several worlds against one world of it: `python -m benchmarks.groups [SET…] [--worlds 8]`.
 
-RDF is loaded into one world, and by subject into several. Random words of its texts are searched by words, by vectors
-and by both, in the one and in the group, over all vectors. Printed are how many texts stand in several worlds, how many
-searches have a score of the first ten that differs by more than 1e-6 and by more than 0.01, the largest difference (a
-score is at most 1, of both legs 2), and how many have another first hit, where its score is not that of the other.
+A SET is as in benchmarks.quality: a folder of texts with judgements, or RDF whose labels or descriptions are asked for.
+Its subjects are dealt out to the worlds in turn. Each question is asked of the one world and of the group, by words, by
+vectors and by both, one after the other. Printed are nDCG@10 of each, with the interval of the difference over the
+questions, and the median time of a search.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
-import tempfile
-from collections import Counter
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-
-from rdflib import Literal
+from typing import Any
 
 import worlds
-from benchmarks.common import environment, table
-from tests.support.embedder import HashingEmbedder
-from worlds.groups.sharding import shard
+from benchmarks.common import environment, median, table
+from benchmarks.quality import MODES, ranking, shown
+from benchmarks.quality_cache import CachedEmbedder, default_folder
+from benchmarks.quality_measures import measure
+from benchmarks.quality_sets import COLLECTIONS, JudgedSet, Triple, find_set, shared_data
+from worlds.embedders import resolve_embedder
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it, and print a table."""
     parser = argparse.ArgumentParser(prog="groups", description=__doc__.partition("\n")[0])
-    parser.add_argument("data", nargs="+", help="files of RDF")
-    parser.add_argument("--worlds", type=int, default=3)
-    parser.add_argument("--searches", type=int, default=100)
-    given = parser.parse_args()
+    parser.add_argument("sets", nargs="*", metavar="SET", default=list(COLLECTIONS))
+    parser.add_argument("--worlds", type=int, default=8)
+    parser.add_argument("--fusion", default=None)
+    parser.add_argument("--embedder", default="auto", help="as worlds.open takes it; 'none' for text mode alone")
+    parser.add_argument("--data", type=Path, default=shared_data(), help="where a set's name is looked for")
+    parser.add_argument("--cache", type=Path, default=default_folder(), help="where vectors are kept")
+    given = parser.parse_args(arguments)
+    found = resolve_embedder(None if given.embedder == "none" else given.embedder)
+    embedder = None if found is None else CachedEmbedder(found, given.cache)
     environment()
-    rows = [row for data in given.data for row in compared(data, given.worlds, given.searches)]
-    columns = ["data", "texts", "in several", "mode", "searches", "differ", "by > .01", "at most", "another first hit"]
+    sets = [find_set(name, given.data, "joined") for name in given.sets]
+    rows = [row for judged in sets for row in compared(judged, given.worlds, embedder, given.fusion)]
+    columns = ["set", "mode", "nDCG@10 of one", "of the group", "difference", "one_ms", "group_ms"]
     table(f"A group of {given.worlds} against one world", columns, rows)
 
 
-def compared(data: str, count: int, searches: int) -> list[list[object]]:
+def compared(
+    judged: JudgedSet, count: int, embedder: CachedEmbedder | None, fusion: str | None = None
+) -> list[list[object]]:
     """A row for each mode."""
-    embedder, chance = HashingEmbedder(), random.Random(3)
-    with tempfile.TemporaryDirectory() as folder, worlds.open(embedder=embedder) as one:
-        one.load(data)
-        shards = {path.stem: worlds.open(path, embedder=embedder) for path in shard(data, folder, shards=count)}
-        held: Counter[str] = Counter()
-        for world in shards.values():
-            world.embed()
-            held.update({str(quad[2]) for quad in world.quads() if isinstance(quad[2], Literal)})
-        texts = sorted(text for text in held if re.search("[A-Za-z]{3}", text))
-        wanted = []
-        for text in chance.choices(texts, k=searches):
-            words = re.findall("[A-Za-z]{3,}", text)
-            wanted.append(" ".join(chance.sample(words, min(len(words), chance.randint(1, 4)))))
-        found = []
-        with worlds.group(shards) as group:
-            for mode in ("text", "vector", "hybrid"):
-                differences, others = [], 0
-                for words in wanted:
-                    a, b = (world.search(words, mode=mode, plan="exact") for world in (one, group))
-                    differences.append(max((abs(x.score - y.score) for x, y in zip(a, b, strict=True)), default=0.0))
-                    others += (
-                        bool(len(a)) and a[0].text != b[0].text and differences[-1] > 0 and a[0].score != b[0].score
-                    )
-                found.append(
-                    [Path(data).name, len(held), sum(number > 1 for number in held.values()), mode, searches]
-                    + [sum(one > least for one in differences) for least in (1e-6, 0.01)]
-                    + [max(differences), others]
-                )
-        for world in shards.values():
-            world.close()
-    return found
+    if embedder is not None:
+        embedder.embed_queries(list(judged.questions.values()))
+    parts: dict[int, list[Triple]] = defaultdict(list)
+    turns: dict[Any, int] = {}
+    for triple in judged.triples():
+        parts[turns.setdefault(triple[0], len(turns) % count)].append(triple)
+    with contextlib.ExitStack() as stack:
+        one, *several = (
+            stack.enter_context(worlds.open(embedder=embedder, vector_index=False)) for _ in range(count + 1)
+        )
+        one.add(judged.triples())
+        for place, world in enumerate(several):
+            world.add(parts[place])
+        group = worlds.group({f"part{place}": world for place, world in enumerate(several)})
+        rows: list[list[object]] = []
+        for mode in MODES if embedder is not None else MODES[:1]:
+            values, times = zip(*(asked(judged, world, mode, fusion) for world in (one, group)), strict=True)
+            means = [float(each.mean()) for each in values]
+            rows.append([judged.name, mode, *means, shown(values[1] - values[0], sign="+"), *times])
+    return rows
+
+
+def asked(judged: JudgedSet, world: Any, mode: str, fusion: str | None) -> tuple[Any, float]:
+    """nDCG@10 of each question, and the median milliseconds of a search for ten hits."""
+    found, times = {}, []
+    for key, question in judged.questions.items():
+        began = time.perf_counter()
+        hits = world.search(question, mode=mode, fusion=fusion, limit=10)
+        times.append((time.perf_counter() - began) * 1e3)
+        found[key] = ranking(hits, grouped=False)
+    return measure(found, judged.judgements)["nDCG@10"], median(times)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 from xml.parsers import expat
 
 import numpy as np
@@ -20,14 +20,15 @@ from worlds.errors import ParseError
 class Bounds(Protocol):
     """Looks at a document before its parser does."""
 
-    def check(self, data: bytes) -> None:
-        """Look at the next piece; an empty one is the document's end. ParseError for what must not be parsed."""
+    def check(self, data: bytes) -> bytes | None:
+        """Look at the next piece; an empty one is the document's end. ParseError for what must not be parsed.
+
+        Gives what is to be parsed in its place, None for the piece itself.
+        """
 
 
 def bounds(format: str, name: str) -> Bounds:
-    """What looks at a document of a format; `name` is the document's, for the errors."""
-    if format == "rdfxml":
-        return Xml(name)
+    """What looks at a document of a format but RDF/XML; `name` is the document's, for the errors."""
     return Json(name) if format == "jsonld" else TripleTerms(name)
 
 
@@ -93,7 +94,7 @@ class Xml:
         self._begun, self._ended = 0, list[str]()
         self._expat.EndElementHandler = self._ended.append  # half the time of a function in Python
 
-    def check(self, data: bytes) -> None:
+    def check(self, data: bytes) -> bytes | None:
         """Look at the next piece of the document, before the parser does; an empty one is its end."""
         self._refuse_long_entities(data)
         if self._wrong is None:
@@ -106,6 +107,7 @@ class Xml:
                 self._wrong = ParseError(message, source=self._name, line=error.lineno, column=error.offset + 1)
         if not data and self._wrong is not None:  # until then it is the parser's to complain, which says more
             raise self._wrong
+        return None
 
     def _begin(self, _: str, attributes: list[str]) -> None:
         self._begun += 1
@@ -114,7 +116,7 @@ class Xml:
         if len(attributes) > 2 * _MOST_ATTRIBUTES:
             self._refuse(f"an element has more than {_MOST_ATTRIBUTES:,} attributes")
 
-    def _refuse(self, message: str) -> None:
+    def _refuse(self, message: str) -> NoReturn:
         line, column = self._expat.CurrentLineNumber, self._expat.CurrentColumnNumber + 1
         raise ParseError(message, source=self._name, line=line, column=column)
 

@@ -37,21 +37,8 @@ FORMATS: Mapping[str, Format] = {
         Format("nq", ox.RdfFormat.N_QUADS, ("nq",), ("application/n-quads",), ("nquads", "n-quads"), True),
         Format("trig", ox.RdfFormat.TRIG, ("trig",), ("application/trig",), (), True),
         Format("n3", ox.RdfFormat.N3, ("n3",), ("text/n3", "text/rdf+n3")),
-        Format(
-            "rdfxml",
-            ox.RdfFormat.RDF_XML,
-            ("rdf", "owl", "xml"),
-            ("application/rdf+xml",),
-            ("rdf/xml", "rdf+xml"),
-        ),
-        Format(
-            "jsonld",
-            ox.RdfFormat.JSON_LD,
-            ("jsonld", "json"),
-            ("application/ld+json",),
-            ("json-ld",),
-            True,
-        ),
+        Format("rdfxml", ox.RdfFormat.RDF_XML, ("rdf", "owl", "xml"), ("application/rdf+xml",), ("rdf/xml", "rdf+xml")),
+        Format("jsonld", ox.RdfFormat.JSON_LD, ("jsonld", "json"), ("application/ld+json",), ("json-ld",), True),
     )
 }
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.graph.longtexts import parse_all
+from worlds.graph.query.exact import is_wide
 from worlds.graph.terms import format_term
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_WIDE = ""  # no term
 _RDF_SUBJECT = ox.NamedNode("urn:worlds:of")
 _INTEGER = r"0|-?[1-9][0-9]{0,17}"
 _DATE = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
@@ -39,6 +41,10 @@ STABLE: dict[str, re.Pattern[str]] = {
     **{_XSD + name: re.compile(pattern) for name, pattern in _STABLE.items()},
     **{_XSD + name: re.compile(r"(?!)") for name in _NEVER},
 }
+
+
+Learned: TypeAlias = tuple[str, str, bool]
+"""A form of the store, a given one for which it stands, both as Turtle has them, and whether that came or went."""
 
 
 def may_change(term: object) -> bool:
@@ -81,22 +87,28 @@ def canonical_quads(quads: Sequence[ox.Quad]) -> list[ox.Quad]:
 class LexicalForms:
     """Which stored terms the terms of a SPARQL store stand for, where these are others; terms as Turtle has them."""
 
-    def __init__(self, is_stored: Callable[[Sequence[Any]], Sequence[bool]], known: str = "{}") -> None:
-        """`is_stored` says which terms the file has; `known` is what `dump` gave."""
-        self._is_stored = is_stored
+    def __init__(self, is_used: Callable[[Sequence[Any]], Sequence[bool]], known: str = "{}") -> None:
+        """`is_used` says which terms are objects of quads in the file; `known` is what `dump` gave."""
+        self._is_used = is_used
         self._given: dict[str, list[str]] = json.loads(known)  # by the store's form; the store's own too, if given
+        self.wide = self._given.pop(_WIDE, None) is not None  # whether a number may be wider than the store's
         self._read: dict[str, Any] = {}
+        self._settle(self._given, set())
 
     def __bool__(self) -> bool:
         return bool(self._given)
 
-    def learn(self, terms: Iterable[Any]) -> list[tuple[str, str]]:
-        """Take in terms of the file, in the forms that were given; gives what `unlearn` takes back."""
+    def learn(self, terms: Iterable[Any], *, used: bool = True) -> list[Learned]:
+        """Take in terms of the file, in the forms that were given; gives what `unlearn` takes back.
+
+        `used`: whether they are surely objects of quads, and not only known to the file.
+        """
         odd = []
         added: list[tuple[str, str]] = []
         for term in terms:
             if may_change(term):
                 odd.append(term)
+                self.wide = self.wide or is_wide(term)
             elif self._given and (text := format_term(term)) in self._given:
                 added += self._add(text, text)
         fresh: dict[str, Any] = {}
@@ -106,25 +118,54 @@ class LexicalForms:
                 fresh[key] = stored
             if key in self._given or given != stored:
                 added += self._add(key, format_term(given))
-        for key, known in zip(fresh, self._is_stored(list(fresh.values())), strict=True):
+        for key, known in zip(fresh, self._is_used(list(fresh.values())), strict=True):
             if known:
                 added += self._add(key, key)
-        return added
+        gone = self._settle({key for key, _ in added}, set(added) if used else set())
+        return [*((key, text, True) for key, text in added), *gone]
+
+    def changed(self, gone: Iterable[Any], come: Iterable[Any]) -> list[Learned]:
+        """Follow quads that went and others that came, by their objects; gives what `unlearn` takes back."""
+        return [*self.forget(gone), *self.learn(come)]
+
+    def forget(self, terms: Iterable[Any]) -> list[Learned]:
+        """Take note that quads with these objects are gone; gives what `unlearn` takes back."""
+        if not self._given:
+            return []
+        held = [term for term in terms if is_by_value(term)]
+        return self._settle({format_term(term) for term in canonical(held)}, set()) if held else []
+
+    def _settle(self, keys: Iterable[str], sure: set[tuple[str, str]]) -> list[Learned]:
+        """Forget the forms that no quad has any more, where a key has several."""
+        several = [key for key in keys if len(self._given.get(key, ())) > 1]
+        asked = [(key, text) for key in several for text in self._given[key] if (key, text) not in sure]
+        used = self._is_used([_parsed(text) for _, text in asked]) if asked else ()
+        gone = [(key, text, False) for (key, text), stays in zip(asked, used, strict=True) if not stays]
+        for key, text, _ in gone:
+            self._drop(key, text)
+        return gone
+
+    def _drop(self, key: str, text: str) -> None:
+        self._read.pop(key, None)
+        left = [form for form in self._given.pop(key, ()) if form != text]
+        if left:
+            self._given[key] = left
 
     def _add(self, key: str, text: str) -> list[tuple[str, str]]:
         forms = self._given.setdefault(key, [])
         if text in forms:
             return []
         forms.append(text)
+        self._read.pop(key, None)
         return [(key, text)]
 
-    def unlearn(self, added: Iterable[tuple[str, str]]) -> None:
-        """Forget what was learned of terms that the file does not have after all."""
-        for key, text in added:
-            self._read.pop(key, None)
-            left = [form for form in self._given.pop(key, ()) if form != text]
-            if left:
-                self._given[key] = left
+    def unlearn(self, learned: Sequence[Learned]) -> None:
+        """Take back what was learned and forgotten: the file is as it was before."""
+        for key, text, came in reversed(learned):
+            if came:
+                self._drop(key, text)
+            else:
+                self._add(key, text)
 
     def several(self, given: Any) -> bool:
         """Whether the store's form of a given term stands for another term as well, or may."""
@@ -153,7 +194,8 @@ class LexicalForms:
 
     def dump(self) -> str:
         """The learned forms, for a later start."""
-        return json.dumps(self._given, ensure_ascii=False)
+        known = {**self._given, _WIDE: []} if self.wide else self._given
+        return json.dumps(known, ensure_ascii=False)
 
 
 def _parsed(text: str) -> Any:

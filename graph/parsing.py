@@ -10,9 +10,10 @@ from typing import BinaryIO
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
-from worlds.graph.bounds import Bounds, bounds
+from worlds.graph.bounds import bounds
 from worlds.graph.formats import FORMATS
 from worlds.graph.longtexts import LongTexts
+from worlds.graph.rdfxml import RdfXml
 from worlds.graph.sources import Source
 
 _PIECE = 1 << 16
@@ -34,7 +35,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
         texts = LongTexts(format.rdf, source.name)
-        reader = _Reader(stream, source.name, bounds(format.name, source.name), texts)
+        reader = _Reader(stream, source, texts)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -76,8 +77,10 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, guard: Bounds, texts: LongTexts) -> None:
-        self._stream, self._name, self._guard, self._texts = stream, name, guard, texts
+    def __init__(self, stream: BinaryIO, source: Source, texts: LongTexts) -> None:
+        self._stream, self._name, self._texts = stream, source.name, texts
+        rdfxml = source.format == "rdfxml"
+        self._guard = RdfXml(source.name, source.base) if rdfxml else bounds(source.format, source.name)
         self._piece, self._at, self._ended = b"", 0, False
         self.taken = self.last = self.read_bytes = 0
 
@@ -87,9 +90,10 @@ class _Reader:
                 piece = self._stream.read(_PIECE)
             except (OSError, EOFError, UnicodeError) as error:
                 raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
-            self._guard.check(piece)
+            checked = self._guard.check(piece)
             self.read_bytes += len(piece)
-            self._piece, self._at, self._ended = self._texts.take(piece), 0, not piece
+            self._piece, self._at = self._texts.take(piece if checked is None else checked), 0
+            self._ended = not (piece or checked)
         data = self._piece[self._at : self._at + size] if size >= 0 else self._piece[self._at :]
         self.last = len(data)
         self._at += self.last
@@ -111,7 +115,7 @@ def _explain(error: SyntaxError) -> str:
 class _Stepper:
     """Hands out the first `start` bytes as asked, then one at a time; knows the place of the last one."""
 
-    def __init__(self, stream: BinaryIO, start: int) -> None:
+    def __init__(self, stream: _Reader, start: int) -> None:
         self._stream, self._start = stream, start
         self.line, self.column = 1, 0
 
@@ -131,13 +135,14 @@ def _xml_place(source: Source, failed: _Reader) -> tuple[int | None, int | None]
     """Where RDF/XML broke: pyoxigraph doesn't say, so the part it read last is parsed again byte by byte."""
     try:
         with source.open() as stream:
-            stepper = _Stepper(stream, failed.taken - failed.last)
+            reader = _Reader(stream, source, LongTexts(ox.RdfFormat.RDF_XML))
+            stepper = _Stepper(reader, failed.taken - failed.last)
             parser = ox.parse(stepper, ox.RdfFormat.RDF_XML, base_iri=source.base)  # type: ignore[arg-type]
             try:
                 for _ in parser:
                     pass
             except SyntaxError:
                 return stepper.line, max(stepper.column, 1)
-    except (OpenError, OSError):  # a stream that can be read only once
+    except (OpenError, OSError, ParseError):  # a stream that can be read only once, or is not well-formed
         pass
     return None, None

@@ -24,6 +24,7 @@ Code: TypeAlias = Literal["H", "TX", "TC", "TA", "PA", "PD", "A", "D"]
 _BLOCK = 5000  # rows that are parsed, or written, together
 _CODE = re.compile(rb"[ \t]*([A-Z]{1,2})(?=[ \t.]|$)")
 _CHANGES = frozenset({b"A", b"D"})
+_PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false")  # what a header may say as Turtle does
 # Jena writes a label that N-Quads cannot hold in angle brackets; what stands in a string is no label.
 _BRACKETED = re.compile(rb'"(?:[^"\\]|\\.)*"|<_:([^<>\s]*)>')
 _WORD = r'(?P<word>"(?:[^"\\]|\\.)*"|[^\s"<>.][^\s"<>]*?)'
@@ -36,11 +37,7 @@ _ROWS = {
     "PD": re.compile(rf"[ \t]*PD[ \t]+{_WORD}{_END}"),
     **{code: re.compile(rf"[ \t]*{code}{_END}") for code in ("TX", "TC", "TA")},
 }
-_SHAPES = {
-    "H": "H, a word, a term and a dot",
-    "PA": "PA, a prefix, an IRI and a dot",
-    "PD": "PD, a prefix and a dot",
-}
+_SHAPES = {"H": "H, a word, a term and a dot", "PA": "PA, a prefix, an IRI and a dot", "PD": "PD, a prefix and a dot"}
 
 
 class Row(NamedTuple):
@@ -146,6 +143,10 @@ class _Patch:
                 line -= 1
                 column = len(text.split(b"\n")[line - 1].decode(errors="replace")) + 1
             raise self._error(_explain(error), first + line - 1, column) from error
+        except ParseError as error:  # which knows no line
+            for number, line_ in enumerate(lines if len(lines := text.splitlines(keepends=True)) > 1 else (), first):
+                self._parsed(line_, number)
+            raise self._error(str(error), first) from error
 
     def _other(self, code: str, line: bytes, number: int) -> Row:
         """A row that is no change of a triple or quad."""
@@ -201,7 +202,8 @@ class _Patch:
         """The one term that a text is; `offset` is where it begins in its line."""
         before = "<a:> <a:> "
         try:
-            (quad,) = parse_all(f"{before}{text} .", ox.RdfFormat.N_TRIPLES)
+            plain = _PLAIN.fullmatch(text)
+            (quad,) = parse_all(f"{before}{text} .", ox.RdfFormat.TURTLE if plain else ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             place = getattr(error, "offset", None) or len(before) + 1
             message = _explain(error) if isinstance(error, SyntaxError) else f"{text!r} is not one term"

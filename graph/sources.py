@@ -22,6 +22,7 @@ import pyoxigraph as ox
 from worlds.errors import OpenError, ParseError
 from worlds.graph.addresses import response_of
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format
+from worlds.graph.rdfxml import in_utf8, undeclared
 
 _CHUNK = 1 << 14
 _SLICE = 1 << 12  # a hostile slice of this size decompresses to no more than some hundred MB
@@ -345,8 +346,10 @@ class _Stream(io.RawIOBase):
 
 
 def _pieces(stream: Any) -> Iterator[bytes]:
+    first = True
     while piece := stream.read(_CHUNK):
-        yield piece.encode() if isinstance(piece, str) else piece
+        yield (undeclared(piece.encode()) if first else piece.encode()) if isinstance(piece, str) else piece
+        first = False
 
 
 def _counted(chunks: Iterable[bytes], on_bytes: Callable[[int], object]) -> Iterator[bytes]:
@@ -413,7 +416,7 @@ def _members(chunks: Iterable[bytes], new: Callable[[], _Decompressor]) -> Itera
 def _without_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
     head, chunks = _starting(chunks, 3)
     if head.startswith(b"\xef\xbb\xbf"):
-        yield next(chunks)[3:]
+        yield undeclared(next(chunks)[3:])
     yield from chunks
 
 
@@ -447,7 +450,7 @@ def _head(source: Source) -> bytes:
                 head += piece
         except (OSError, EOFError, UnicodeError):
             pass
-    return head
+    return in_utf8(head)
 
 
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[{"\[]|\]\s*\Z))')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import ArgumentError
+from worlds.graph.datatypes import BOUNDS, FORMS, INTEGER
 
 if TYPE_CHECKING:
     import rdflib.term
@@ -184,14 +185,14 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: boo
     if text.startswith("<<(") and text.endswith(")>>"):
         return _triple_term(text, prefixes)
     if text.startswith("<") and text.endswith(">"):
-        return _iri(_unescape(text[1:-1]))
+        return _iri(unescaped(text[1:-1]))
     if text.startswith("_:"):
         return _blank(text[2:])
     if text.startswith('"') and (match := _LITERAL.fullmatch(text)):
         body, language, direction, datatype = match.groups()
         of_type = None if datatype is None else _from_text(datatype, prefixes)
         if isinstance(of_type, ox.NamedNode | None):
-            return _literal(_unescape(body), language, direction, of_type)
+            return _literal(unescaped(body), language, direction, of_type)
     prefix, colon, local = text.partition(":")
     if colon:
         if prefixes is not None and not local.startswith("//") and prefix in prefixes:
@@ -270,11 +271,12 @@ def _needs_language(value: str, datatype: str) -> ValueError:
     return ValueError(f"{value!r} is typed <{datatype}>, but has no language: give it one, or no datatype")
 
 
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_unescape_one, text) if "\\" in text else text
+def unescaped(text: str) -> str:
+    """A text whose escapes, as of N-Triples, stand for characters; ValueError for others."""
+    return _ESCAPE.sub(_unescaped_one, text) if "\\" in text else text
 
 
-def _unescape_one(match: re.Match[str]) -> str:
+def _unescaped_one(match: re.Match[str]) -> str:
     code = match[1]
     try:
         return _ESCAPED[code] if len(code) == 1 else chr(int(code[1:], 16))
@@ -351,12 +353,10 @@ def _rdflib_datatype(iri: str) -> tuple[Any, Callable[[str], Any] | None, Callab
     return datatype, rdf._toPythonMapping[datatype] or str, well_formed
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
+_INTEGER = re.compile(INTEGER)
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})"
 _DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}){_ZONE}?")
-_DATETIME = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]+)?({_ZONE})?")
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 
 
 def to_python(term: Term | None) -> object:
@@ -383,62 +383,33 @@ def _to_bool(text: str) -> bool | None:
     return {"true": True, "1": True, "false": False, "0": False}.get(text)
 
 
-def _to_decimal(text: str) -> Decimal | None:
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+def _by(pattern: re.Pattern[str], convert: Callable[[str], object], part: int = 0) -> Callable[[str], object]:
+    """What converts a part of the texts that have a pattern, and gives None for others."""
+
+    def converted(text: str) -> object:
+        match = pattern.fullmatch(text)
+        return convert(match[part]) if match else None
+
+    return converted
 
 
-def _to_float(text: str) -> float | None:
-    return float(text) if _DOUBLE.fullmatch(text) else None
-
-
-def _to_date(text: str) -> date | None:
-    match = _DATE.fullmatch(text)
-    return date.fromisoformat(match[1]) if match else None
-
-
-def _to_datetime(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if _DATETIME.fullmatch(text) else None
-
-
-def _to_stamp(text: str) -> datetime | None:
-    match = _DATETIME.fullmatch(text)
-    return datetime.fromisoformat(text) if match and match[1] else None
-
-
-def _to_int(low: int | None = None, high: int | None = None) -> Callable[[str], int | None]:
+def _to_int(low: float, high: float) -> Callable[[str], int | None]:
     def convert(text: str) -> int | None:
-        if not _INTEGER.fullmatch(text):
-            return None
-        value = int(text)
-        return value if (low is None or value >= low) and (high is None or value <= high) else None
+        value = int(text) if _INTEGER.fullmatch(text) else None
+        return value if value is not None and low <= value <= high else None
 
     return convert
 
 
 _CONVERTERS: dict[str, Callable[[str], object]] = {
-    XSD + name: convert
-    for name, convert in {
-        "boolean": _to_bool,
-        "decimal": _to_decimal,
-        "double": _to_float,
-        "float": _to_float,
-        "date": _to_date,
-        "dateTime": _to_datetime,
-        "dateTimeStamp": _to_stamp,
-        "integer": _to_int(),
-        "long": _to_int(-(2**63), 2**63 - 1),
-        "int": _to_int(-(2**31), 2**31 - 1),
-        "short": _to_int(-(2**15), 2**15 - 1),
-        "byte": _to_int(-(2**7), 2**7 - 1),
-        "unsignedLong": _to_int(0, 2**64 - 1),
-        "unsignedInt": _to_int(0, 2**32 - 1),
-        "unsignedShort": _to_int(0, 2**16 - 1),
-        "unsignedByte": _to_int(0, 2**8 - 1),
-        "nonNegativeInteger": _to_int(0),
-        "positiveInteger": _to_int(1),
-        "nonPositiveInteger": _to_int(None, 0),
-        "negativeInteger": _to_int(None, -1),
-    }.items()
+    XSD + "boolean": _to_bool,
+    XSD + "decimal": _by(re.compile(FORMS["decimal"]), Decimal),
+    XSD + "double": _by(re.compile(FORMS["double"]), float),
+    XSD + "float": _by(re.compile(FORMS["float"]), float),
+    XSD + "date": _by(_DATE, date.fromisoformat, 1),
+    XSD + "dateTime": _by(re.compile(f"{_TIME}(?:{_ZONE})?"), datetime.fromisoformat),
+    XSD + "dateTimeStamp": _by(re.compile(_TIME + _ZONE), datetime.fromisoformat),
+    **{XSD + name: _to_int(*bounds) for name, bounds in BOUNDS.items()},
 }
 
 
@@ -463,7 +434,7 @@ def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
 
 
 _BARE = {
-    XSD + "integer": re.compile(r"[+-]?[0-9]+"),
+    XSD + "integer": _INTEGER,
     XSD + "decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     XSD + "double": re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"),
     XSD + "boolean": re.compile(r"true|false"),
@@ -485,6 +456,12 @@ def format_term(term: Term, prefixes: Mapping[str, str] | None = None) -> str:
         if datatype != XSD + "string":
             return f"{ox.Literal(term.value)}^^{shorten(datatype, prefixes)}"
     return str(term)
+
+
+def listed(items: Sequence[Any], most: int, show: Callable[[Any], str] = str, between: str = ", ") -> str:
+    """The first items as a list in a sentence, with how many more there are."""
+    more = f"{between.lstrip(',')}and {len(items) - most:,} more" if len(items) > most else ""
+    return between.join(map(show, items[:most])) + more
 
 
 def skolemised(quad: ox.Quad, start: str) -> ox.Quad:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from zlib import crc32
 
 SQL_FOLDER = Path(__file__).parent
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 STATEMENT = 1 << 30
 """Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""

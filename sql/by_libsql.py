@@ -13,7 +13,9 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
 
-from worlds.sql.drivers import LIBSQL, Driver, Row
+from worlds.sql.drivers import LIBSQL, Driver, Row, ending
+
+_READING = ("SELECT", "WITH")
 
 library: Any = importlib.import_module("libsql_experimental" if find_spec("libsql_experimental") else "libsql")
 
@@ -27,6 +29,9 @@ class _Handle:
         self._connection = library.connect(name, isolation_level=None, encryption_key=key, **how)
 
     def rows(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
+        ask = ending.get()
+        if ask is not None and sql.startswith(_READING):  # what undoes a transaction goes on
+            ask()
         return self._connection.execute(sql, parameters).fetchall() or []
 
     def script(self, script: str) -> None:
@@ -39,7 +44,7 @@ class _Handle:
         return False  # but its pages can be read as rows
 
     def interrupt(self) -> None:
-        """It cannot: the thread that would ask waits for Python's lock."""
+        """It cannot: the thread that would ask waits for Python's lock. `ending` is asked before the next statement."""
 
     def close(self) -> None:
         self._connection.close()

@@ -6,6 +6,8 @@ handles signals, such as Ctrl-C, and `ending` may raise, which ends the statemen
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from functools import lru_cache
 from importlib.util import find_spec
@@ -63,6 +65,8 @@ class _Handle:
             with copy.backup("main", self._connection, "main") as pages:
                 while not pages.done:
                     pages.step(1000)
+        except apsw.FullError as error:  # which says "not an error", as the connection has none
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path) from error
         finally:
             copy.close()
         return True

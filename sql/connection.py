@@ -19,7 +19,7 @@ from worlds.sql import Statement, texts, writes
 from worlds.sql.drivers import AUTO, LIBSQL, choose, native
 from worlds.sql.drivers import Row as Row
 from worlds.sql.failures import fail
-from worlds.sql.identity import GONE, Identity, header_of, new_stamp
+from worlds.sql.identity import GONE, FileHeader, Identity, new_stamp
 from worlds.sql.locks import write_lock
 from worlds.sql.values import bound, integers, paged, reading, stacked
 
@@ -137,7 +137,7 @@ class Connection:
         if self.path == ":memory:":
             return
         try:
-            header = header_of(self.file)  # which stays open: its end would take SQLite's locks away
+            header = FileHeader(self.file)  # which stays open: its end would take SQLite's locks away
         except FileNotFoundError as error:
             raise OpenError(f"{self.path} is not there any longer: it was removed or renamed", kind=GONE) from error
         stamp = header.stamp() or self._stamp()
@@ -225,10 +225,14 @@ class Connection:
         with reading(f"its setting {name}"):
             return read(stored)
 
-    def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
-        """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
+    def remembered(self, name: Hashable, read: Callable[[], T], *, look: bool = True) -> T:
+        """What `read` gives, which nobody may change; it is called once while the file stays as it is.
+
+        Without a `look` at the file, that is as it was when the same verb looked last.
+        """
         with self.lock:
-            self._agree()
+            if look:
+                self._agree()
             while name not in self._memory:
                 version, found = self._version, read()
                 if version == self._version:  # else it may be a part of the state before
@@ -250,9 +254,9 @@ class Connection:
         if not (self._depth or self._reading):
             self._look()
 
-    def _look(self) -> None:
+    def _look(self, *, writing: bool = False) -> None:
         if self.identity is not None:
-            self.identity.check()
+            self.identity.check(writing=writing)
         version = self.value("PRAGMA data_version")
         if version != self._version:
             self._forget()
@@ -342,11 +346,7 @@ class Connection:
         begin, keep, undo = (
             (("BEGIN IMMEDIATE",), ("COMMIT",), ("ROLLBACK",))
             if level == 0
-            else (
-                (f"SAVEPOINT l{level}",),
-                (f"RELEASE l{level}",),
-                (f"ROLLBACK TO l{level}", f"RELEASE l{level}"),
-            )
+            else ((f"SAVEPOINT l{level}",), (f"RELEASE l{level}",), (f"ROLLBACK TO l{level}", f"RELEASE l{level}"))
         )
         for sql in begin:
             self.run(sql)
@@ -354,7 +354,7 @@ class Connection:
         dropped = False
         try:
             if level == 0:
-                self._look()
+                self._look(writing=True)
                 dropped = self._know_schema()
             yield
             if level == 0 and self.identity is not None and self._written():

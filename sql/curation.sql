@@ -11,6 +11,14 @@ WHERE quads.graph = :graph ORDER BY quads.id;
 SELECT group_concat(id), group_concat(replace(value, ' ', ',')) FROM terms INDEXED BY terms_triples
 WHERE kind = 4;
 
+-- name: any_triple_term
+SELECT 1 FROM terms INDEXED BY terms_triples WHERE kind = 4 LIMIT 1;
+
+-- name: triple_terms_among
+-- Gives (id, its parts) of those of ids_json that are triple terms.
+SELECT terms.id, terms.value FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
+WHERE terms.kind = 4;
+
 -- name: how_many_values
 -- Of some subjects of a predicate, others than those of ids_json: (how many, how many have several values).
 SELECT count(*), coalesce(sum((SELECT count(DISTINCT object) FROM quads INDEXED BY quads_spog
@@ -51,6 +59,33 @@ SELECT id FROM proposals WHERE status = 'open' AND patch = ?1 LIMIT 1;
 -- name: rejected_proposal_of_patch
 SELECT id FROM proposals WHERE status = 'rejected' AND patch = ?1 LIMIT 1;
 
+-- name: rejected_merges
+-- Gives (number, why, the entities as a JSON array) of merges that were rejected, and of what was split.
+SELECT id, decision, merged FROM proposals WHERE status = 'rejected' AND merged IS NOT NULL;
+
+-- name: turn_proposals
+-- What a revision did that was taken back is proposed again; what waits again since then is accepted again.
+UPDATE proposals SET status = CASE status WHEN 'open' THEN 'accepted' ELSE 'open' END,
+                     reviewer = CASE status WHEN 'open' THEN :author END,
+                     decided = CASE status WHEN 'open' THEN :time END,
+                     decision = CASE status WHEN 'open' THEN :said END,
+                     revision = :by,
+                     discussion = json_insert(discussion, '$[#]', json_array(:time, :author, :said || CASE status
+                         WHEN 'open' THEN ', by which it waited again' ELSE ', by which it had been accepted' END, NULL))
+WHERE status <> 'rejected' AND revision = :revision;
+
+-- name: reject_split
+UPDATE proposals SET status = 'rejected', reviewer = :author, decided = :time, decision = :said
+WHERE status = 'accepted' AND merged IS NOT NULL AND revision = :revision;
+
+-- name: changed
+SELECT changes();
+
+-- name: insert_split
+INSERT INTO proposals (status, kind, time, author, base, patch, merged, relies_on, validation, discussion,
+                       reviewer, decided, decision)
+VALUES ('rejected', 'split', :time, :author, :revision, x'', :merged, x'', '[]', '[]', :author, :time, :said);
+
 -- name: insert_proposal
 INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
                        discussion)
@@ -69,11 +104,11 @@ SELECT id, status, kind, time, author, why, confidence, base, patch, merged, rel
 FROM proposals WHERE id = :proposal;
 
 -- name: proposals
--- The oldest first; NULL stands for any. Entities are a JSON array.
+-- The oldest first; NULL stands for any. Entities are a JSON array. The last column is how many there are in all.
 SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
-       reviewer, decided, decision, revision
+       reviewer, decided, decision, revision, count(*) OVER ()
 FROM proposals
-WHERE (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
+WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
   AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
   AND (:entities_json IS NULL OR id IN (SELECT proposal FROM proposal_entities
                                         WHERE entity IN (SELECT value FROM json_each(:entities_json))))
@@ -82,7 +117,7 @@ ORDER BY id LIMIT :limit;
 
 -- name: amend_proposal
 UPDATE proposals SET why = :why, confidence = :confidence, base = :base, patch = :patch, validation = :validation,
-                     discussion = :discussion
+                     discussion = :discussion, revision = CASE WHEN patch = :patch THEN revision END
 WHERE id = :proposal;
 
 -- name: decide_proposal

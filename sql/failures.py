@@ -37,7 +37,7 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
 def fail(error: BaseException, path: str) -> NoReturn:
     """Raise what the driver raised as one of our errors; what is not its own as it is."""
     panic = type(error).__name__ == "PanicException"  # a BaseException, as a KeyboardInterrupt is
-    if isinstance(error, (TypeError, MemoryError, WorldsError)) or not (panic or isinstance(error, Exception)):
+    if isinstance(error, (TypeError, MemoryError, OSError, WorldsError)) or not (panic or isinstance(error, Exception)):
         raise error
     raise _mapped(error, path) from error
 

@@ -6,17 +6,18 @@ it, too, and a log beside a file that it does not belong to is not replayed into
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import struct
 import sys
 import threading
 import time
+import weakref
+from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
-from weakref import WeakValueDictionary
 
-from worlds.errors import OpenError
+from worlds.errors import OpenError, ReadOnlyError
 
 GONE = "gone"
 """The kind of an OpenError for a file that is not there, or not there any more."""
@@ -32,27 +33,64 @@ def new_stamp() -> int:
     return secrets.randbelow(2**31 - 1) + 1
 
 
-class FileHeader:
-    """The header of a database file, which stays readable while connections of this process have it open.
+@dataclass
+class _Held:
+    """The descriptors of a file, of which the first is read, and how many headers read it."""
 
-    To close a file takes away the locks that this process has on it, SQLite's among them, so one descriptor serves
-    all, and is closed when nobody needs it any longer.
+    descriptors: list[int] = field(default_factory=list)
+    headers: int = 0
+
+
+_held: dict[tuple[int, int], _Held] = {}
+_unused: deque[tuple[int, int]] = deque()  # files that one header fewer reads
+_guard = threading.Lock()
+
+
+def _let_go(inode: tuple[int, int]) -> None:
+    """Note that a header is gone. The collector may call this in the midst of anything, so it waits for no lock."""
+    _unused.append(inode)
+    if _guard.acquire(blocking=False):
+        try:
+            _close_unused()
+        finally:
+            _guard.release()
+
+
+def _close_unused() -> None:
+    while _unused:
+        inode = _unused.popleft()
+        _held[inode].headers -= 1
+        if not _held[inode].headers:
+            for descriptor in _held.pop(inode).descriptors:
+                os.close(descriptor)
+
+
+class FileHeader:
+    """The header of the database file that is at a path now, which stays readable while this process has it open.
+
+    To close a file takes away the locks that this process has on it, SQLite's among them. So all headers of a file read
+    one descriptor, which is closed when the last of them is gone, and no other is made meanwhile. OSError without one.
     """
 
     def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        self._lock = threading.Lock()
-        found = os.fstat(self._descriptor)
-        self.inode = (found.st_dev, found.st_ino)
-
-    def __del__(self) -> None:
-        with contextlib.suppress(AttributeError, OSError):
-            os.close(self._descriptor)
+        with _guard:
+            _close_unused()
+            found = os.stat(path)  # noqa: PTH116  # at each opening, and a Path costs twice as much
+            self.inode = (found.st_dev, found.st_ino)
+            if self.inode not in _held:
+                descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                found = os.fstat(descriptor)  # another file may have come to the path
+                self.inode = (found.st_dev, found.st_ino)
+                _held.setdefault(self.inode, _Held()).descriptors.append(descriptor)
+            held = _held[self.inode]
+            held.headers += 1
+            self._descriptor = held.descriptors[0]
+        weakref.finalize(self, _let_go, self.inode).atexit = False
 
     def stamp(self) -> int | None:
         """The stamp; None where the file is encrypted, empty, or no database."""
         if sys.platform == "win32":
-            with self._lock:
+            with _guard:
                 os.lseek(self._descriptor, 0, os.SEEK_SET)
                 header = os.read(self._descriptor, 100)
         else:
@@ -77,39 +115,26 @@ def set_stamp(path: Path, stamp: int) -> None:
         file.write(stamp.to_bytes(4, "big"))
 
 
-_headers: WeakValueDictionary[tuple[int, int], FileHeader] = WeakValueDictionary()
-_headers_guard = threading.Lock()
-
-
-def header_of(path: str) -> FileHeader:
-    """The header of the file that is at `path` now; OSError without one."""
-    with _headers_guard:
-        found = os.stat(path)  # noqa: PTH116  # at each opening, and a Path costs twice as much
-        known = _headers.get((found.st_dev, found.st_ino))
-        if known is None:
-            known = FileHeader(path)
-            _headers[known.inode] = known
-        return known
-
-
 class Identity:
     """The file that a connection has open; `check` notices when another is in its place."""
 
     def __init__(self, path: str, stamp: int, header: FileHeader | None = None) -> None:
         self._path = path
-        self._header = header or header_of(path)
+        self._header = header or FileHeader(path)
         self._stamps = {stamp, self._header.stamp()}  # two while the first is in the log only
         self.stamp = stamp
         self.replaced = False
         self._seen: object = None  # the file when it was found to be the one, unless it had just been written
 
-    def check(self) -> None:
-        """OpenError if another file is at the path, or in this one."""
+    def check(self, *, writing: bool = False) -> None:
+        """OpenError if another file is at the path, or in this one; `writing`, ReadOnlyError where it has two names."""
         try:
             found = os.stat(self._path)  # noqa: PTH116  # in each transaction
         except OSError as error:
             told = f"{self._path} is not there any longer: it was removed or renamed while open"
             raise OpenError(told, kind=GONE) from error
+        if writing:
+            require_one_name(self._path, found)
         now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         if now == self._seen:
             return
@@ -131,12 +156,26 @@ class Identity:
         )
 
 
+def require_one_name(path: str, found: os.stat_result) -> None:
+    """ReadOnlyError for a file with several names (hard links), as the log is named after the one that it is opened by.
+
+    Who writes by one would not see what is in the log of another, and would write over it.
+    """
+    if found.st_nlink > 1:
+        raise ReadOnlyError(
+            f"{path} has {found.st_nlink} names (hard links), and what is written by one would be lost to who writes by"
+            f" another: remove the others (`find -samefile {path}`), or write a copy (`worlds backup {path} COPY`); "
+            "it can be read (read_only=True)",
+            kind="hard links",
+        )
+
+
 def check_log(path: str) -> None:
     """OpenError if the log beside the file at `path` belongs to another one that was there before."""
     for attempt in range(_TRIES):
         try:
             logged = _logged_stamps(path + "-wal")
-            stamp = header_of(path).stamp() if logged else None
+            stamp = FileHeader(path).stamp() if logged else None
         except OSError:
             return
         if not stamp or logged & {0, stamp}:  # 0 is from before the file had one

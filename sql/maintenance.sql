@@ -21,6 +21,13 @@ SELECT (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size),
 -- name: terms_by_kind
 SELECT kind, count(*) FROM terms GROUP BY kind;
 
+-- name: terms_in_use_by_kind
+-- Of the quads that hold, and are of no memory.
+SELECT kind, count(*) FROM terms WHERE id IN (
+    SELECT subject FROM quads UNION SELECT predicate FROM quads UNION SELECT object FROM quads
+    UNION SELECT graph FROM quads
+) GROUP BY kind;
+
 -- name: count_vectors
 SELECT count(*) FROM vectors NOT INDEXED;
 
@@ -125,6 +132,8 @@ WITH RECURSIVE used (id) AS (
     UNION SELECT subject FROM removed_memory_quads UNION SELECT predicate FROM removed_memory_quads
     UNION SELECT object FROM removed_memory_quads UNION SELECT graph FROM removed_memory_quads
     UNION SELECT id FROM memory_graphs WHERE keeping IS NOT NULL
+    UNION SELECT subject FROM merged_quads UNION SELECT predicate FROM merged_quads
+    UNION SELECT object FROM merged_quads UNION SELECT graph FROM merged_quads
     UNION SELECT term FROM chunks
     UNION SELECT terms.datatype FROM used CROSS JOIN terms ON terms.id = used.id
           WHERE terms.datatype IS NOT NULL

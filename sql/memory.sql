@@ -65,6 +65,8 @@ EXCEPT SELECT subject FROM removed_quads EXCEPT SELECT predicate FROM removed_qu
 EXCEPT SELECT object FROM removed_quads EXCEPT SELECT graph FROM removed_quads
 EXCEPT SELECT subject FROM removed_memory_quads EXCEPT SELECT predicate FROM removed_memory_quads
 EXCEPT SELECT object FROM removed_memory_quads EXCEPT SELECT graph FROM removed_memory_quads
+EXCEPT SELECT subject FROM merged_quads EXCEPT SELECT predicate FROM merged_quads
+EXCEPT SELECT object FROM merged_quads EXCEPT SELECT graph FROM merged_quads
 EXCEPT SELECT datatype FROM terms
 EXCEPT SELECT part.value FROM terms CROSS JOIN json_each('[' || replace(terms.value, ' ', ',') || ']') AS part
        WHERE terms.kind = 4;
@@ -92,8 +94,8 @@ DELETE FROM retired_vectors
 WHERE id IN (SELECT value FROM json_each(:ids_json)) AND id NOT IN (SELECT vector FROM embedded_texts);
 
 -- name: proposals
--- The texts of all proposals: (id, patch, what it relies on, all else that was said).
-SELECT id, patch, relies_on, coalesce(why, '') || discussion || coalesce(decision, '') || validation FROM proposals;
+-- The texts of all proposals: (id, patch, what it relies on, what it merges, all else that was said).
+SELECT id, patch, relies_on, coalesce(merged, ''), coalesce(why, '') || discussion || coalesce(decision, '') || validation FROM proposals;
 
 -- name: forget_proposals
 DELETE FROM proposals WHERE id IN (SELECT value FROM json_each(:ids_json));

@@ -194,6 +194,10 @@ FROM (SELECT rowid, * FROM removed_quads
 -- name: count_quads
 SELECT (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0);
 
+-- name: objects
+-- Which of some terms are objects of quads.
+SELECT value FROM json_each(:ids_json) WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o WHERE object = value);
+
 -- name: markers
 -- The named graphs that were created, and exist also while they are empty.
 SELECT graph FROM quads INDEXED BY quads_spog WHERE subject = 0;
@@ -231,16 +235,19 @@ SELECT group_concat(subject), group_concat(predicate), group_concat(object), gro
 FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_posg
       WHERE predicate = :predicate AND (:graph < 0 OR graph = :graph));
 
--- name: has_texts
--- Whether a predicate has a literal among the first and the last :most of its quads, or no quad at all.
-SELECT NOT EXISTS (SELECT 1 FROM quads WHERE predicate = :predicate) OR EXISTS (
-    SELECT 1 FROM (
-        SELECT * FROM (
-            SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate ORDER BY object LIMIT :most)
-        UNION ALL
-        SELECT * FROM (
-            SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate ORDER BY object DESC LIMIT :most)
-    ) AS some JOIN terms ON terms.id = some.object AND terms.kind = 3);
+-- name: kinds_under
+-- What stands under a predicate, among the first and the last :most of its quads, the commonest first: gives (kind, id of
+-- the datatype, language).
+SELECT terms.kind, terms.datatype, terms.language FROM (
+    SELECT * FROM (
+        SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate AND {data graph}
+        ORDER BY object LIMIT :most)
+    UNION ALL
+    SELECT * FROM (
+        SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate AND {data graph}
+        ORDER BY object DESC LIMIT :most)
+) AS some JOIN terms ON terms.id = some.object
+GROUP BY terms.kind, terms.datatype, terms.language ORDER BY count(*) DESC, terms.kind, terms.datatype, terms.language;
 
 -- name: quads_of_predicate_object
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
@@ -331,6 +338,14 @@ SELECT EXISTS (SELECT 1 FROM chunks);
 -- name: literals_of_hash
 -- The literals with a hash, so that most have the text that it was made of.
 SELECT id FROM terms INDEXED BY terms_hash WHERE hash = :hash AND kind = 3 LIMIT :limit;
+
+-- name: triple_repeats
+-- Whether a triple stands in several of some graphs; graphs_json: their ids, or null for all.
+SELECT EXISTS (
+    SELECT 1 FROM quads INDEXED BY quads_spog
+    WHERE subject > 0 AND (:graphs_json IS NULL OR graph IN (SELECT value FROM json_each(:graphs_json)))
+    GROUP BY subject, predicate, object HAVING count(*) > 1
+);
 
 -- name: count_in_named_graphs
 -- The number of quads in named graphs, or :limit where there are more.
@@ -428,10 +443,6 @@ DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(:ids_json));
 SELECT chunks.id, chunks.term, coalesce(chunks.text, terms.value)
 FROM chunks LEFT JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
-
--- name: text_averages
--- FTS5's own record of how many rows there are and how many tokens they have: numbers of variable length.
-SELECT block FROM chunks_fts_data WHERE id = 1;
 
 -- name: state_of_texts
 -- See TextState in worlds/search/frequencies.py.
@@ -576,6 +587,13 @@ INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) D
 
 -- name: delete_prefix
 DELETE FROM prefixes WHERE prefix = :prefix;
+
+-- name: not_described
+-- Of some terms, those that are no subject, no graph, and no version of an ontology.
+SELECT group_concat(sought.value) FROM json_each(:ids_json) AS sought
+WHERE NOT EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = sought.value)
+  AND NOT EXISTS (SELECT 1 FROM quads WHERE graph = sought.value AND graph <> 0)
+  AND NOT EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :version AND object = sought.value);
 
 -- name: some_chunks
 SELECT id, vector FROM chunks LIMIT :limit;

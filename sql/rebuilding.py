@@ -20,8 +20,7 @@ def without(
     told how many of how many have been made again.
     """
     found = connection.rows(
-        "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL",
-        (kind, table),
+        "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL", (kind, table)
     )
     for name, _ in found:
         connection.run(f"DROP {kind} {name}")

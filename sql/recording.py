@@ -135,7 +135,7 @@ class RecordingConnection(Connection):
             self.reopen()
             self._look()
 
-    def _look(self) -> None:
+    def _look(self, *, writing: bool = False) -> None:
         """Forget what was read if the replica has changed; another file in its place is opened between transactions."""
         version = self.value("PRAGMA data_version")
         if version != self._version:

@@ -48,7 +48,7 @@ ORDER BY quads.id;
 
 -- name: shapes_stamp
 -- Changes whenever the graph of the shapes does.
-SELECT count(*), max(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0;
+SELECT count(*), max(id), sum(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0;
 
 -- name: added_by
 -- What the revision that is being written added, and what it removed and put back; with :own also in the world's own

@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 8.
+-- The tables of one world, as of schema version 9.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -52,6 +52,26 @@ CREATE TABLE removed_quads (
     removed INTEGER NOT NULL     -- the revision that removed it
 );
 CREATE INDEX removed_quads_removed ON removed_quads (removed);
+
+-- Quads that came in under the name of an entity that was merged, how they came, and as what they stand; and those that
+-- came as they stand, where others came to stand for the same.
+CREATE TABLE merged_quads (
+    id INTEGER PRIMARY KEY,
+    subject INTEGER NOT NULL,    -- term ids: how it came
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    graph INTEGER NOT NULL,
+    kept_subject INTEGER NOT NULL, -- and as what it stands; 0, -1, the revision that let it go and 0 for nothing
+    kept_predicate INTEGER NOT NULL,
+    kept_object INTEGER NOT NULL,
+    kept_graph INTEGER NOT NULL,
+    revision INTEGER NOT NULL,   -- the revision that it came with
+    removed INTEGER              -- the revision that removed it; NULL while it holds
+);
+CREATE UNIQUE INDEX merged_quads_given ON merged_quads (subject, predicate, object, graph) WHERE removed IS NULL;
+CREATE INDEX merged_quads_kept ON merged_quads (kept_subject, kept_predicate, kept_object, kept_graph)
+    WHERE removed IS NULL;
+CREATE INDEX merged_quads_removed ON merged_quads (removed) WHERE removed IS NOT NULL;
 
 -- One row for each write that changed something.
 CREATE TABLE revisions (
@@ -211,7 +231,7 @@ CREATE TABLE proposals (
     reviewer TEXT,
     decided TEXT,                -- UTC, ISO 8601
     decision TEXT,               -- why it was decided so
-    revision INTEGER             -- what accepting it made; NULL if nothing was left to do
+    revision INTEGER             -- what accepting it made, NULL if nothing was left to do; of an open one, what took it back
 );
 CREATE INDEX proposals_status ON proposals (status);
 

@@ -38,7 +38,7 @@ vector_matches (chunk, rank, similarity) AS MATERIALIZED (
 )
 
 -- name: nearest
--- After `vector_leg`, what one world gives to a search of several.
+-- The vector leg by itself.
 SELECT chunk, similarity FROM vector_matches ORDER BY rank
 
 -- name: vector_leg_given
@@ -59,7 +59,7 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
 )
 
 -- name: texts_scored
--- All that match any term, by BM25 with the statistics that are given: those of one world, or of several.
+-- All that match any term, term by term.
 -- :words_json has (term, inverse document frequency here, the one that counts times how often the term was asked).
 -- FTS5's bm25() of one term gives, over that term's frequency here, what the term's count in the text weighs; with the
 -- text's length (in tokens; FTS5 keeps it in one to three bytes) that gives the count itself, a whole number. k1 is 1.2
@@ -87,11 +87,6 @@ counted (chunk, weight, count, long) AS (
 all_texts (chunk, bm25) AS MATERIALIZED (
     SELECT chunk, -sum(weight * count * 2.2 / (count + long)) FROM counted GROUP BY chunk
 )
-
--- name: relevant
--- After `texts_scored`, what one world gives to a search of several: the best, and those of :only_json.
-SELECT chunk, bm25, rank FROM (SELECT chunk, bm25, row_number() OVER (ORDER BY bm25, chunk) AS rank FROM all_texts)
-WHERE rank <= :depth OR chunk IN (SELECT value FROM json_each(:only_json)) ORDER BY rank
 
 -- name: text_leg_scored
 -- The best of `texts_scored`.
@@ -233,12 +228,6 @@ scores AS (
     ) CROSS JOIN coverage
 )
 
--- name: scores_given
-scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_score, coverage) AS (
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM json_each(:scores_json)
-)
-
 -- name: weighed
 -- A chunk's score is the sum of what the lists give it; higher is better.
 -- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
@@ -272,14 +261,17 @@ weighed AS MATERIALIZED (
     FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk
 )
 
--- name: fused
--- Of the chunks that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite
--- takes the other columns from the row of the only min() or max()). The best :compared are looked at, all if that is -1.
--- :with_text is 0 where stages follow, most of whose candidates are not shown.
+-- name: summed
+-- The best :compared, all if that is -1.
 summed AS (
     SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight * pending + coalesce(label_score, 0) AS score
     FROM weighed ORDER BY score DESC, chunk LIMIT :compared
-),
+)
+
+-- name: fused
+-- Of the chunks that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite
+-- takes the other columns from the row of the only min() or max()).
+-- :with_text is 0 where stages follow, most of whose candidates are not shown.
 passages AS (
     SELECT summed.*,
            CASE WHEN chunks.term < -{statement} THEN CAST(chunks.text AS BLOB) -- a statement is no literal's equal
@@ -303,3 +295,19 @@ SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vect
        chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score, fused.alike, fused.ranks
 FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk
 ORDER BY fused.score DESC, fused.chunk
+
+-- name: given_of_worlds
+-- What several worlds found, in the order given, and what words count beside vectors in the world with the best text.
+given (chunk, vector_rank, similarity, text_rank, bm25, weight, pending, label_score) AS MATERIALIZED (
+    SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+    FROM json_each(:rows_json)
+),
+listed AS (SELECT chunk, vector_rank, similarity, text_rank, bm25 FROM given),
+coverage (factor) AS (SELECT :coverage)
+
+-- name: weighed_of_worlds
+weighed AS (SELECT scores.*, weight, pending, label_score FROM scores JOIN given USING (chunk))
+
+-- name: fused_of_worlds
+SELECT chunk, score, vector_rank, similarity, vector_score, text_rank, bm25, text_score, coverage, pending
+FROM summed ORDER BY score DESC, chunk

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.errors import (
-    IntegrityError,
-)
+from worlds.errors import IntegrityError
 
 INT_LIMIT = 2**31
 
@@ -65,6 +63,8 @@ _BINDABLE = {int, str, bytes, float, type(None)}
 
 def bound(parameters: Sequence[object]) -> tuple[object, ...]:
     """The parameters as a tuple that the driver binds faithfully; TypeError or IntegrityError for others."""
+    if not parameters:
+        return ()
     values = tuple(parameters)
     strange = set(map(type, values)) - _BINDABLE
     if strange:

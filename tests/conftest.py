@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "short")
+    # Who was started in the background by a script, or by nohup, hears no Ctrl-C, nor do its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test reads or fills the user's cache of exported models; xdist's workers share what the first process set.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ["WORLDS_CACHE"] = tempfile.mkdtemp(prefix="worlds-cache-")

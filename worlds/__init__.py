@@ -20,24 +20,16 @@ if TYPE_CHECKING:
     from worlds.comparison import compare
     from worlds.curation.changing.decisions import Decision
     from worlds.curation.changing.merging import Merge, Split
-    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.changing.proposal import Proposal
     from worlds.curation.claims.receipt import Receipt, ToldFact
     from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
-    from worlds.curation.findings.drafted import ShapeSuggestion, ShapeSuggestions
-    from worlds.curation.findings.evaluating import Evaluation
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
     from worlds.curation.forms.form import Form
     from worlds.curation.linking.links import Mentions
     from worlds.curation.linking.suggesting import Link
-    from worlds.embedders import (
-        Embedder,
-        FallbackEmbedder,
-        OnnxEmbedder,
-        OpenAIEmbedder,
-        SentenceTransformerEmbedder,
-    )
+    from worlds.embedders import Embedder, FallbackEmbedder, OnnxEmbedder, OpenAIEmbedder, SentenceTransformerEmbedder
     from worlds.entities.answers import Answer, KeptQuestion, NearQuestion
     from worlds.entities.context import Context
     from worlds.entities.describing import Description
@@ -108,7 +100,6 @@ __all__ = [
     "EmbedderError",
     "Entries",
     "Entry",
-    "Evaluation",
     "Explanation",
     "FallbackEmbedder",
     "FileProblem",
@@ -151,8 +142,6 @@ __all__ = [
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
-    "ShapeSuggestion",
-    "ShapeSuggestions",
     "ShapesError",
     "Solutions",
     "Sources",
@@ -191,7 +180,6 @@ _HOMES = {
     "worlds.curation.linking.suggesting": "Link",
     "worlds.curation.linking.links": "Mentions",
     "worlds.curation.findings.report": "WorldReport",
-    "worlds.curation.findings.drafted": "ShapeSuggestion ShapeSuggestions",
     "worlds.curation.findings.findings": "Finding Findings",
     "worlds.curation.duplicates.finder": "Duplicate",
     "worlds.curation.claims.receipt": "Receipt ToldFact",
@@ -200,7 +188,6 @@ _HOMES = {
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
     "worlds.curation.changing.decisions": "Decision",
-    "worlds.curation.findings.evaluating": "Evaluation",
     "worlds.curation.changing.merging": "Merge Split",
     "worlds.curation.changing.proposals": "Proposal",
     "worlds.sources.registry": "Sources",

@@ -13,35 +13,55 @@ import functools
 import inspect
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from worlds import world as worlds_world
+from worlds.errors import OpenError
 
 T = TypeVar("T")
 C = TypeVar("C")
 
 _CHUNK = 500  # items that the thread takes of an iterator at a time
+_PATIENCE = 0.1  # seconds that a cancelled caller waits for work to end
 _PARTS = ("World", "Past", "Memory", "Questions", "Shapes", "Sources", "Retention")
 """Classes whose instances read and write the world themselves."""
 
 
-class Call(Generic[T]):
+class Call(Coroutine[Any, Any, T]):
     """What a verb will give: `await` it for all of it, or take it item by item, `async for`, without holding the loop.
 
-    A call that is cancelled before its turn does nothing. One that is being worked on is interrupted, as
-    `World.interruptible` says, and the loop goes on once the thread is free; a write that was not stopped is kept.
+    It is a coroutine: `asyncio.create_task` and `asyncio.gather` take it. A call that is cancelled before its turn does
+    nothing. One that is being worked on is interrupted, as `World.interruptible` says, and its caller goes on at once,
+    or after `_PATIENCE` seconds where the work cannot be stopped; a write that was not stopped is kept.
     """
 
-    def __init__(self, run: Callable[[Callable[[], T]], Awaitable[T]], work: Callable[[], T]) -> None:
+    def __init__(self, run: Callable[[Callable[[], T]], Coroutine[Any, Any, T]], work: Callable[[], T]) -> None:
         self._run = run
         self._work = work
 
+    @functools.cached_property
+    def _coroutine(self) -> Coroutine[Any, Any, T]:
+        return self._run(self._work)
+
     def __await__(self) -> Generator[Any, None, T]:
-        return self._run(self._work).__await__()
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        """What a task does to go on."""
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """What a task does to cancel."""
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """End it; one that nobody awaited has nothing to end."""
+        if "_coroutine" in vars(self):
+            self._coroutine.close()
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         run: Any = self._run
@@ -91,7 +111,7 @@ async def in_thread(world: Any, work: Callable[[], T], threads: ThreadPoolExecut
     """Do work with a world in a thread, while the loop goes on.
 
     Where the caller is cancelled, work that has not begun will not, and other work is stopped, as far as it can be; the
-    caller goes on when the thread is free.
+    caller goes on when it has ended, and after `_PATIENCE` seconds at the latest.
     """
     asked = Work(world)
     future = threads.submit(contextvars.copy_context().run, asked.run, work)
@@ -102,8 +122,8 @@ async def in_thread(world: Any, work: Callable[[], T], threads: ThreadPoolExecut
         asked.stop()
         if not future.cancel():
             with contextlib.suppress(BaseException):
-                await asyncio.wait([done])
-                done.result()
+                await asyncio.wait([done], timeout=_PATIENCE)
+            done.add_done_callback(lambda one: one.cancelled() or one.exception())  # which nobody else asks for
         raise
 
 
@@ -135,43 +155,54 @@ def _awaited(world: str, name: str, method: Callable[..., T]) -> Callable[..., A
 class Worker:
     """The thread of one world, and whose turn it is: a transaction of one task keeps the others waiting."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.world: Any = None
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="worlds")
         self.turn = asyncio.Lock()  # a transaction holds it
-        self._inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
+        self.shut = f"the world {path} is not open, or no longer: `async with worlds.aopen(…) as world:`"
+        self._transaction: object = None  # the one that has the turn
+        self._mine: contextvars.ContextVar[object] = contextvars.ContextVar("transaction", default=None)
+
+    @property
+    def inside(self) -> bool:
+        """Whether this task is in the transaction that has the turn; one made in a transaction that ended is not."""
+        return self._transaction is not None and self._mine.get() is self._transaction
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do some work in the thread, after what was asked before."""
-        if not self._inside.get():
+        """Do some work in the thread, after what was asked before; OpenError where the world is not open."""
+        if not self.inside:
             async with self.turn:
                 pass  # what follows is queued before any other task comes to its turn
+        if self.world is None:
+            raise OpenError(self.shut)
         return await in_thread(self.world, work, self.thread)
 
     @asynccontextmanager
     async def transaction(self, begin: Callable[[], Any]) -> AsyncIterator[None]:
         """Do the block's calls inside of a context manager that `begin` makes; calls of other tasks wait."""
-        if self._inside.get():
+        if self.inside:
             async with self._entered(begin):
                 yield
             return
         async with self.turn:
-            token = self._inside.set(True)
+            self._transaction = object()
+            self._mine.set(self._transaction)
             try:
                 async with self._entered(begin):
                     yield
             finally:
-                self._inside.reset(token)
+                self._transaction = None
 
     @asynccontextmanager
     async def _entered(self, begin: Callable[[], Any]) -> AsyncIterator[None]:
         block = await self.run(begin)
-        await self.run(block.__enter__)
+        entered: list[Any] = []  # by the thread, which knows it where a cancelled caller does not
         try:
+            await self.run(lambda: entered.append(block.__enter__()))
             yield
         except BaseException as error:
             kind, raised, trace = type(error), error, error.__traceback__
-            if not await asyncio.shield(self.run(lambda: block.__exit__(kind, raised, trace))):
+            if not await asyncio.shield(self.run(lambda: entered and block.__exit__(kind, raised, trace))):
                 raise
         else:
             await asyncio.shield(self.run(lambda: block.__exit__(None, None, None)))
@@ -226,20 +257,28 @@ def _is_part(found: object) -> bool:
     return any(one.__name__ in _PARTS and one.__module__.startswith("worlds.") for one in type(found).__mro__)
 
 
+class NotOpenError(OpenError, AttributeError):
+    """A verb of a world that is not open: an OpenError to who calls it, and no attribute to `hasattr`."""
+
+
 class AsyncWorld(View):
     """A world of which every verb is awaited; `worlds.aopen` makes it."""
 
     def __init__(self, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
-        super().__init__(Worker(), None)
+        super().__init__(Worker(path), None)
         self._open = functools.partial(worlds_world.open, path, **options)
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         def opened() -> None:
-            self._part = self._worker.world = self._open()
+            if self._part is None:
+                self._part = self._worker.world = self._open()
 
+        if self._closed:
+            raise OpenError(self._worker.shut)
         if self._part is None:
             try:
-                await self._worker.run(opened)
+                await in_thread(None, opened, self._worker.thread)
             except BaseException:
                 await self.close()
                 raise
@@ -252,16 +291,26 @@ class AsyncWorld(View):
         await self.close()
 
     def __getattr__(self, name: str) -> Any:
-        if self.__dict__.get("_part") is None:
-            raise AttributeError(f"{name}: the world is not open; `async with worlds.aopen(…) as world`")
+        if self.__dict__.get("_part") is None and not name.startswith("_") and hasattr(worlds_world.World, name):
+            raise NotOpenError(f"{name}: {self._worker.shut}")
         return super().__getattr__(name)
 
     async def close(self) -> None:
-        """Close the file, after what is being done."""
-        if self._part is not None:
-            await asyncio.shield(self._worker.run(self._part.close))
-            self._part = self._worker.world = None
-        self._worker.thread.shutdown(wait=False)
+        """Close the file, after what is being done; OpenError inside of a transaction."""
+
+        def shut() -> None:
+            if self._part is not None:
+                self._part.close()
+                self._part = self._worker.world = None
+
+        if self._worker.inside:
+            raise OpenError("a world is not closed inside of its own transaction: close it after the block")
+        async with self._worker.turn:
+            if not self._closed:
+                self._closed, self._worker.world = True, None  # nothing is asked of the thread any more
+                done = self._worker.thread.submit(shut)
+                self._worker.thread.shutdown(wait=False)
+                await asyncio.shield(asyncio.wrap_future(done))
 
     @asynccontextmanager
     async def transaction(self, **options: Any) -> AsyncIterator[Self]:

@@ -98,8 +98,8 @@ class QueryError(_LocatedError):
     """A query that does not parse or cannot be evaluated; `.line` and `.column` say where.
 
     `.kind` is "prefix" where `.prefix` is not known, "results" and "memory" where it passed that limit, "network" where
-    it may not reach the network, else "query". `.repair` is the query that may have been meant, of one that was asked
-    with `repair=True`, if there is one (`worlds.graph.query.results.Repair`).
+    it may not reach the network, "interrupted" where somebody stopped it, else "query". `.repair` is the query that may
+    have been meant, of one that was asked with `repair=True`, if there is one (`worlds.graph.query.results.Repair`).
     """
 
     kind = "query"

@@ -1,4 +1,4 @@
-"""Files beside a world: which of them are believed, and who may read those that are made from it.
+"""Files beside a world: which of them are believed, who may read those that are made from it, and what it may reach.
 
 A folder may be shared: in one with the sticky bit, such as /tmp, everybody may put a file beside another's world.
 Where the system has no owners of files (Windows) nothing is checked and nothing is changed.
@@ -7,13 +7,16 @@ Where the system has no owners of files (Windows) nothing is checked and nothing
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import logging
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from worlds.errors import OpenError
 
@@ -23,6 +26,65 @@ if sys.platform != "win32":
 OWNERS = os.name == "posix"
 """Whether files have an owner, a group and permissions."""
 _LOG_ENDS = ("-wal", "-shm", "-journal")
+_consents: set[str] = set()  # that were given in this process
+_log = logging.getLogger("worlds")
+
+
+def user_folder() -> Path:
+    """Where the user's own configuration is, or would be."""
+    from platformdirs import user_config_path
+
+    try:
+        return user_config_path("worlds", appauthor=False)
+    except RuntimeError:  # a user without a home has no such folder, and needs none
+        return Path("~/.config/worlds")
+
+
+def home_of(connection: Any) -> str:
+    """What consents to the world of a connection are kept by: the real path of its file, or its address."""
+    name = connection.path if connection.file == ":memory:" else connection.file  # a scope's is in memory
+    path = str(getattr(connection, "address", name))
+    return path if path == ":memory:" or "://" in path else os.path.realpath(path)
+
+
+def consents(world: str, what: object) -> bool:
+    """Whether this user lets a world reach what its file names, such as a source: a stranger may have written that.
+
+    A consent is a file in the user's folder of configuration, by the world's `home_of` and all of `what`, as JSON: a
+    copy of the world, or another definition, has none.
+    """
+    name = _consent(world, what)
+    return name in _consents or _kept(name).is_file()
+
+
+def consent(world: str, what: object, *, keep: bool = True) -> None:
+    """Let a world reach what its file names, from now on; without `keep` in this process alone."""
+    name = _consent(world, what)
+    _consents.add(name)
+    file = _kept(name)
+    if not keep or world == ":memory:" or file.is_file():
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_text(json.dumps({"world": world, "trusted": what}, ensure_ascii=False, indent=1), "utf-8")
+    except OSError as error:
+        _log.warning("the trust is kept in this process alone: %s: %s", file, error.strerror or error)
+
+
+def withdraw_consent(world: str, what: object) -> None:
+    """Take a consent back, if it was given."""
+    name = _consent(world, what)
+    _consents.discard(name)
+    with contextlib.suppress(OSError):
+        _kept(name).unlink()
+
+
+def _consent(world: str, what: object) -> str:
+    return hashlib.sha256(json.dumps([world, what], sort_keys=True).encode()).hexdigest()
+
+
+def _kept(name: str) -> Path:
+    return user_folder() / "trusted" / name
 
 
 def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str], *, links: bool = False) -> None:
@@ -180,12 +242,5 @@ def give_tree(folder: Path, owner: os.stat_result) -> None:
     """Give a folder and all in it the owner of a file; nothing where that is this user."""
     if not OWNERS or (owner.st_uid == os.geteuid() and owner.st_gid == os.getegid()):
         return
-    for entry in (folder, *_below(folder)):
+    for entry in (folder, *folder.rglob("*")):  # which follows no links
         give(entry, owner)
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for entry in folder.iterdir():
-        yield entry
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _below(entry)

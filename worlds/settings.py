@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from worlds.errors import OpenError
-from worlds.permissions import believe
+from worlds.permissions import believe, user_folder
 from worlds.search.options import KEPT, OPTIONS
 from worlds.sql.drivers import AUTO, NAMES
 from worlds.sql.drivers import VARIABLE as DRIVER
@@ -255,12 +255,7 @@ _ALL = (
         unit="bytes",
     ),
     Setting(
-        "server.max_results",
-        "integer",
-        1_000_000,
-        "Rows or triples that one answer may have.",
-        least=1,
-        most=_MOST,
+        "server.max_results", "integer", 1_000_000, "Rows or triples that one answer may have.", least=1, most=_MOST
     ),
     Setting(
         "server.max_queries",
@@ -317,10 +312,7 @@ _ALL = (
         meaning="on a loopback address only",
     ),
     Setting(
-        "server.allow_writes",
-        "boolean",
-        False,
-        "Whether one may write without a key; on a loopback address only.",
+        "server.allow_writes", "boolean", False, "Whether one may write without a key; on a loopback address only."
     ),
     Setting("server.graphs", "list", (), "A graph that clients see, and nothing beside: its IRI, or default."),
     Setting("server.hosts", "list", (), "Further host names that requests may name, such as those of a reverse proxy."),
@@ -423,19 +415,14 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
 
 def unknown_variables() -> list[str]:
     """Environment variables that begin as settings do, but name none."""
-    others = ["CACHE", "WITHOUT_NODE", "PRIMARY_TOKEN", "PRIMARY_KEY", "MIRROR_TOKEN", "SQLD"]
+    others = ["CACHE", "WITHOUT_NODE", "PRIMARY_TOKEN", "PRIMARY_KEY", "SQLD"]
     known = {CONFIG, *(f"WORLDS_{name}" for name in others), *(setting.variable for setting in _ALL)}
     return sorted(name for name in os.environ if name.startswith("WORLDS_") and name not in known)
 
 
 def user_file() -> Path:
     """Where the user's own file is, or would be."""
-    from platformdirs import user_config_path
-
-    try:
-        return user_config_path("worlds", appauthor=False) / FILE
-    except RuntimeError:  # a user without a home has no such file, and needs none
-        return Path("~/.config/worlds") / FILE
+    return user_folder() / FILE
 
 
 def _files() -> Iterator[Path]:

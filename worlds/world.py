@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from worlds.remote.status import Replica
 
 from worlds.validity.times import moment
-from worlds.verbs.evaluating import Evaluating
+from worlds.verbs.auditing import Auditing
+from worlds.verbs.curating import Curating
 from worlds.verbs.following import Following
-from worlds.verbs.in_time import OF_THE_FILE, in_time
+from worlds.verbs.in_time import done
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
@@ -94,19 +95,18 @@ def open(
     is small, up to 3,000 vectors: see `build_vector_index`. `sparql_index` says where SPARQL is
     evaluated: in memory, at some 500 bytes a quad, or on disk, in a folder beside the file; "auto" takes memory for a
     small world, and for a larger one the disk, until its queries have taken so long that moving to memory pays, and if
-    half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is
-    on disk in plain text. `durability="full"` keeps an acknowledged write
-    through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
-    for another process's. `driver` is what reads the file, which is the same to both: libSQL ("libsql") has the native
-    index, encryption and worlds on servers; SQLite ("sqlite") lets other threads run beside a statement, and stops it
-    at once. "auto" is what the environment's WORLDS_DRIVER names, else SQLite for a file from 8 MiB on that has no
-    native index, and libSQL for others; a file that is open in this process already has one driver. `search` are
-    options of `World.search` that hold unless a call gives others; they come before those of the world's policy.
+    half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is on disk in
+    plain text. `durability="full"` keeps an acknowledged write through a power loss too, not only through the death of
+    the process. `timeout` is how many seconds a write waits for another process's. `driver` is what reads the file,
+    which is the same to both: libSQL ("libsql") has the native index, encryption and worlds on servers; SQLite
+    ("sqlite") lets other threads run beside a statement, and stops it at once. "auto" is what the environment's
+    WORLDS_DRIVER names, else SQLite for a file from 8 MiB on that has no native index, and libSQL for others; a file
+    that is open in this process already has one driver. `search` are options of `World.search` that hold unless a call
+    gives others; they come before those of the world's policy.
 
     OpenError if there is no file and `create` is False, it is not a world, or the driver cannot be had; SchemaError if
-    it is a newer world;
-    EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
-    folder cannot be written to and `read_only` is False.
+    it is a newer world; EmbedderError if `embedder` was named and does not fit what the world was embedded with;
+    ReadOnlyError if the folder cannot be written to and `read_only` is False.
     """
     if isinstance(path, str) and is_address(path):
         if vector_index is True or encryption_key is not None or durability != "normal" or driver == SQLITE:
@@ -159,7 +159,7 @@ def _open_replica(
         raise
 
 
-class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remembering, Reading, Writing):
+class World(Settings, Stating, Auditing, Curating, Following, Searching, Querying, Remembering, Reading, Writing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
@@ -329,7 +329,7 @@ class ScopedWorld(Forwarding, World):
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = SliceConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
-        self._search_defaults = world._search_defaults
+        self._search_defaults, self._running = world._search_defaults, world._running
         self._world = world
         self._graphs = graphs
         self._slice = self._cut(connection)
@@ -387,10 +387,11 @@ class ScopedWorld(Forwarding, World):
         return revision
 
 
-def _forwarded(name: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[..., Any]:
-    """A verb that the world itself does, where it may change the scope's graphs alone; `of` looks at what is given."""
+def _forwarded(name: str, first: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[..., Any]:
+    """A verb that the world itself does, where it may change the scope's graphs alone; `of` looks at the `first`."""
 
-    def forwarded(self: ScopedWorld, given: Any, /, *more: object, **options: Any) -> Any:
+    def forwarded(self: ScopedWorld, /, *all: Any, **options: Any) -> Any:
+        given, *more = all or (options.pop(first),)
         if name == "add_document" and options.get("graph") is None:
             options["graph"] = self._slice.single
         return self._inside(getattr(self._world, name), of(self, given), *more, **options)
@@ -398,14 +399,13 @@ def _forwarded(name: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[...
     return functools.wraps(getattr(World, name))(forwarded)
 
 
-for _name, _of in {
-    "add_document": lambda self, iri: iri,
-    "undo": ScopedWorld._listed,
-    "split": ScopedWorld._listed,
-    "accept": lambda self, id: self.proposal(id).id,
-}.items():
-    setattr(ScopedWorld, _name, _forwarded(_name, _of))
-for _name in ("bind", "sync", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
+for _name, _first, _of in (
+    ("add_document", "iri", lambda self, iri: iri),
+    *((one, "revision", ScopedWorld._listed) for one in ("undo", "split")),
+    ("accept", "id", lambda self, id: self.proposal(id).id),
+):
+    setattr(ScopedWorld, _name, _forwarded(_name, _first, _of))
+for _name in ("bind", "set_guard", "sync", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
     setattr(ScopedWorld, _name, outside(World, _name))
 for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
     setattr(ScopedWorld, _name, getattr(World, _name).setter(outside(World, f"setting {_name}")))
@@ -456,7 +456,7 @@ class PastWorld(World):
     def __init__(self, world: World, revision: int) -> None:
         connection = SliceConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
-        self._search_defaults = world._search_defaults
+        self._search_defaults, self._running = world._search_defaults, world._running
         self._slice = PastSlice(world, self, connection, revision)
         self._clock.stands = True
         self._writer = PastWriter(f"the world as it was at revision {revision}")
@@ -474,8 +474,7 @@ for _class in (PastWorld, CopiedWorld):
     for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
         setattr(_class, _name, getattr(World, _name).setter(past(World, f"setting {_name}")))
 for _verb in VERBS.values():
-    if _verb.name not in OF_THE_FILE:
-        setattr(World, _verb.name, in_time(getattr(World, _verb.name), reads=_verb.effect == "reads"))
+    setattr(World, _verb.name, done(_verb, getattr(World, _verb.name)))
 
 
 class ScopedRemoteWorld(RemoteMemories, ScopedWorld):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -13,25 +15,33 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.exact import Exactly
+from worlds.graph.query.expressions import UnreadError, rewritten
 from worlds.graph.query.functions import FUNCTIONS, uses_functions
-from worlds.graph.query.guard import Functions, check, with_room
-from worlds.graph.query.limits import CAN_FORK, Child, Limits, Running, Writer, in_time, remaining
+from worlds.graph.query.graphs import Operators
+from worlds.graph.query.guard import check
+from worlds.graph.query.limits import CAN_FORK, Child, Limits, Writer, in_time, remaining
+from worlds.graph.query.merging import Merging, names_graphs
 from worlds.graph.query.mistakes import mistake
+from worlds.graph.query.passing import marked, unmarked
 from worlds.graph.query.query import Query
 from worlds.graph.query.repairs import checked, concerned, repaired
 from worlds.graph.query.results import Solutions, Triples
-from worlds.graph.query.tokens import Token, error_at, scan
-from worlds.graph.query.transfer import distinct, read_empty_solutions, read_solutions, read_triples
+from worlds.graph.query.running import MOST_ABANDONED, Functions, Running, abandoned, go_on
+from worlds.graph.query.running import run as run_aside
+from worlds.graph.query.tokens import Token, error_at, scan, spliced
+from worlds.graph.query.transfer import Solution, distinct, read_empty_solutions, read_solutions, read_triples
 from worlds.graph.query.transfer import write as write_answer
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _QUERIES = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _UPDATES = ("INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY")
-_KEYWORDS = re.compile(r"(one of )?(\w+|\"[^\"]+\")(, (\w+|\"[^\"]+\"))*")
+_WANTED = re.compile(r"(one of )?(BY|DATA|WHERE|\"[^\"]+\")(, (BY|DATA|WHERE|\"[^\"]+\"))*")  # the rest is noise
 _NO_FUNCTION = re.compile(r"custom function <([^>]*)> is not supported")
 _BEGUN = b"!"  # what the child writes when it could touch the store
 _BEGINNING = 1.0  # seconds to wait for that
 _FORKS = 3  # children that may fail to begin
+_CHUNK = 1000  # solutions between two looks whether anybody still waits
 _PLANNED_AT_ONCE = (
     100  # words whose plan takes milliseconds, and a third of a second at worst; twice as many take eight
 )
@@ -50,7 +60,11 @@ Found: TypeAlias = Selected | list[ox.Triple] | bool
 
 
 def evaluate(
-    store: ox.Store, query: Query, forms: LexicalForms | None = None, running: Running | None = None
+    store: ox.Store,
+    query: Query,
+    forms: LexicalForms | None = None,
+    running: Running | None = None,
+    merging: Merging | None = None,
 ) -> Solutions | Triples | bool:
     """Answer a query: `Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
 
@@ -58,7 +72,7 @@ def evaluate(
     they are read. Those that the query matched in the data have the lexical `forms` that were given. Limits and errors
     as for `run`.
     """
-    return answer(query, run(store, query, running), forms)
+    return answer(query, run(store, query, running, merging), forms)
 
 
 def answer(
@@ -81,39 +95,56 @@ def answer(
     return triples.restored(forms.restored)
 
 
-def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
+def run(store: ox.Store, query: Query, running: Running | None = None, merging: Merging | None = None) -> Found:
     """What `begin` comes to."""
-    return begin(store, query, running)()
+    return begin(store, query, running, merging)()
 
 
-def begin(store: ox.Store, query: Query, running: Running | None = None) -> Callable[[], Found]:
+def begin(
+    store: ox.Store, query: Query, running: Running | None = None, merging: Merging | None = None
+) -> Callable[[], Found]:
     """Begin with a query; what this gives must be called, and gives what pyoxigraph answers, all of it.
 
     Where a query has limits, the store may change meanwhile. `default_graphs` are merged to be the default graph;
-    `union` merges all.
+    `union` merges all. `merging` keeps what that takes.
 
     The `deadline`, and `max_memory`, in bytes on top of what the process holds, stop the query wherever it is: it then
     runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, the deadline is looked
     at between solutions only, and `max_memory`, which needs Linux, is a QueryError. More than `max_results` solutions
     or triples are a QueryError too, before more are fetched. SERVICE reaches the hosts that `allow_network` names, or
     all. `functions` are called in this thread and process; what they raise is an unbound value. `running` can interrupt
-    the child.
+    it, the child, or the thread in which a query without limits is evaluated (see `running`).
 
     QueryError, with line and column where the parser tells, for what does not parse, cannot be evaluated, or is too
     deep or long (see `guard`); QueryTimeout.
     """
     check(query.text, query.scan(), allow_network=query.allow_network)
+    given = query
     query = checked(query.bound())
+    if Merging.concerns(query):
+        if names_graphs(query.text):
+            _parse(query, given)
+        store, query = (merging or Merging()).seen(store, query)
     deadline, most = query.deadline, query.max_results
     standard = FUNCTIONS if uses_functions(query.text) else {}
+    passed = marked(query)
+    exact, asked, widely = _exactly(passed)
+    operators = concerned(query)
+    failures: list[BaseException] = []  # of what is asked while the query is evaluated
 
-    def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
-        if not concerned(query):
-            return put(query, functions)  # parses, and evaluates nothing yet
-        put(query, functions)  # errors are those of the query as it is written
-        return put(repaired(query, store), functions)
+    def ask(functions: Functions | None, asked: Query = asked) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
+        if asked is not query or operators:  # errors are those of the query as it is written
+            if "SERVICE" in query.text.upper():
+                read_only(query.text, query.prefixes)
+            else:
+                put(query, functions, ox.Store())
+        if not operators:
+            return put(asked, functions)  # parses, and evaluates nothing yet
+        return Operators(store, put, functions, failures).answer(repaired(asked))  # type: ignore[no-any-return]
 
-    def put(query: Query, functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
+    def put(
+        query: Query, functions: Functions | None, store: ox.Store = store
+    ) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         return store.query(
             query.text,
             prefixes=dict(query.prefixes),
@@ -121,11 +152,21 @@ def begin(store: ox.Store, query: Query, running: Running | None = None) -> Call
             use_default_graph_as_union=bool(query.union),
             default_graph=None if query.default_graphs is None else list(query.default_graphs),
             named_graphs=None if query.named_graphs is None else list(query.named_graphs),
-            custom_functions={**standard, **(functions or {})} or None,
+            custom_functions={**standard, **(functions or {}), **(exact.functions if exact else {})} or None,
+            custom_aggregate_functions=exact.aggregates if exact else None,
         )
 
     def fetch(functions: Functions | None) -> Found:
-        found = ask(functions)
+        found = fetch_once(functions, asked)
+        if exact is not None:
+            if exact.wide and asked is not widely:
+                found = fetch_once(functions, widely)
+            exact.finish()
+        _raise(failures)
+        return found
+
+    def fetch_once(functions: Functions | None, asked: Query) -> Found:
+        found = ask(functions, asked)
         try:
             if isinstance(found, ox.QuerySolutions):
                 return Selected(_fetched(in_time(found, deadline), most), found.variables)
@@ -138,7 +179,18 @@ def begin(store: ox.Store, query: Query, running: Running | None = None) -> Call
     def work(functions: Functions | None, out: Writer) -> None:
         next(store.quads_for_pattern(None, None, None), None)
         out.write(_BEGUN)
-        write_answer(ask(functions), out)
+        if exact is None:
+            write_answer(ask(functions), out)
+            _raise(failures)
+            return
+        written = io.BytesIO()  # until it is known whether it is right
+        write_answer(ask(functions), written)  # type: ignore[arg-type]  # a binary stream, too
+        if exact.wide and asked is not widely:
+            written = io.BytesIO()
+            write_answer(ask(functions, widely), written)  # type: ignore[arg-type]
+        exact.finish()
+        _raise(failures)
+        out.write(written.getbuffer())
 
     def child() -> Child:
         return Child(work, functions=query.functions, limits=query.limits, running=running or Running())
@@ -154,17 +206,54 @@ def begin(store: ox.Store, query: Query, running: Running | None = None) -> Call
             forked.__exit__()
         return child()
 
-    with _query_errors(query):
-        if query.max_memory is None and (deadline is None or not CAN_FORK):
-            found = with_room(query.text, fetch, query.functions)
-            return lambda: found
-        forked = with_room(query.text, fork)
+    with _query_errors(query, given):
+        crowded = running is not None and abandoned() >= MOST_ABANDONED and not running.is_short(query.text)
+        if query.max_memory is None and not (CAN_FORK and (deadline is not None or crowded)):
+            found = run_aside(widely.text, fetch, query.functions, running=running, deadline=deadline)
+            return lambda: found if passed is query else _unmarked(found)
+        forked = run_aside(widely.text, fork)
 
     def finish() -> Found:
-        with _query_errors(query), forked:
-            return _read(forked, most)
+        with _query_errors(query, given), forked:
+            found = _read(forked, most)
+            return found if passed is query else _unmarked(found)
 
     return finish
+
+
+def _unmarked(found: Found) -> Found:
+    """What was found, with the literals that the query only passed on as they are."""
+    if isinstance(found, Selected):
+        names = [variable.value for variable in found.variables]
+        own: Any = (Solution(names, [unmarked(term) for term in solution]) for solution in found)  # read as one
+        return Selected(own, found.variables)
+    if isinstance(found, list):
+        return [ox.Triple(one.subject, one.predicate, unmarked(one.object)) for one in found]  # type: ignore[union-attr]  # of one kind
+    return found
+
+
+def _exactly(query: Query) -> tuple[Exactly | None, Query, Query]:
+    """The functions that a query's repaired expressions call, the query with them, and the one for any numbers."""
+    try:
+        text = rewritten(query, wide=query.wide)
+    except UnreadError as error:
+        return Exactly(error), query, query
+    if text is None:
+        return None, query, query
+    asked = query.replaced(text=text)
+    widely = asked if query.wide else query.replaced(text=rewritten(query, wide=True) or text)
+    return Exactly(), asked, widely
+
+
+def _raise(failures: Sequence[BaseException]) -> None:
+    for failure in failures:
+        raise failure
+
+
+def _parse(query: Query, given: Query) -> None:
+    """QueryError for what does not parse; what cannot be evaluated is told when it is."""
+    with _query_errors(query, given), contextlib.suppress(OSError, RuntimeError, ValueError):
+        run_aside(query.text, lambda _: read_only(query.text, query.prefixes))
 
 
 def try_out(text: str, work: Callable[[], object], limits: Limits) -> None:
@@ -173,22 +262,25 @@ def try_out(text: str, work: Callable[[], object], limits: Limits) -> None:
     To plan a long text can take it minutes, even over nothing. Results of `work` can't leave the thread that made them.
     """
     if limits.deadline is None or not CAN_FORK or len(_WORD.findall(text)) <= _PLANNED_AT_ONCE:
-        with_room(text, lambda _: bool(work()))
+        run_aside(text, lambda _: bool(work()))
         return
 
     def begin(_: Functions | None) -> Child:
         return Child(lambda _, out: bool(work()), functions=None, limits=limits, running=Running())  # type: ignore[arg-type]  # gives nothing
 
-    with with_room(text, begin) as child:
+    with run_aside(text, begin) as child:
         child.read()
 
 
 @contextlib.contextmanager
-def _query_errors(query: Query) -> Iterator[None]:
-    """Turns what pyoxigraph raises into QueryErrors."""
+def _query_errors(query: Query, given: Query | None = None) -> Iterator[None]:
+    """Turns what pyoxigraph raises into QueryErrors; `given` is the query before its bindings were written in."""
     try:
         yield
     except SyntaxError as error:
+        if given is not None and given.bindings:
+            parse(checked(given))
+            raise QueryError("with its bindings the query is no SPARQL: a term stands where it cannot") from error
         raise syntax_error(error, query.text, query.prefixes) from error
     except RecursionError:
         raise QueryError("the query cannot be answered: a term is nested too deeply") from None
@@ -210,8 +302,14 @@ def _query_errors(query: Query) -> Iterator[None]:
 
 
 def _fetched(items: Iterable[Any], most: int | None) -> list[Any]:
+    fetched: list[Any] = []
     try:
-        fetched = list(items if most is None else islice(items, most + 1))
+        items = iter(items if most is None else islice(items, most + 1))
+        while chunk := list(islice(items, _CHUNK)):
+            fetched += chunk
+            if len(chunk) < _CHUNK:
+                break
+            go_on()
     finally:
         del items
     if most is not None and len(fetched) > most:
@@ -279,15 +377,36 @@ def parse(query: Query) -> None:
     SERVICE may name any host.
     """
     check(query.text, query.scan(), allow_network=True)
-    begin = first_keyword(query.text)
-    if begin is not None and begin[0].is_word("ASK"):  # which pyoxigraph would evaluate at once
-        name = next(name for number in itertools.count() if (name := f"ask{number}") not in query.text)
-        select = query.spliced([(begin[0].start, begin[0].end, f"SELECT(1AS?{name})")])
-        with contextlib.suppress(SyntaxError):  # then the query as it is does not parse either
-            ox.Store().query(select.text, prefixes=dict(query.prefixes), custom_functions=dict(FUNCTIONS))
-            return
     with _query_errors(query):
-        ox.Store().query(query.text, prefixes=dict(query.prefixes), custom_functions=dict(FUNCTIONS))
+        try_out(query.text, lambda: read_only(query.text, query.prefixes), query.limits)
+
+
+def read_only(text: str, prefixes: Mapping[str, str]) -> None:
+    """Have pyoxigraph read a query, and evaluate nothing: it would answer an ASK, and ask a SERVICE, at once."""
+    options: Any = {"prefixes": dict(prefixes), "custom_functions": dict(FUNCTIONS)}
+    words = {"SERVICE": "GRAPH  ", "SILENT": " " * 6}  # which is read alike
+    if asks := "SERVICE" in text.upper():
+        found = [one for one in scan(text) if one.is_word(*words)]
+        text = spliced(text, [(one.start, one.end, words[one.text.upper()]) for one in found])
+    begin = first_keyword(text)
+    with contextlib.suppress(*((OSError, RuntimeError, ValueError) if asks else ())):  # of functions of an endpoint
+        if begin is not None and begin[0].is_word("ASK"):
+            name = next(name for number in itertools.count() if (name := f"ask{number}") not in text)
+            with contextlib.suppress(SyntaxError):  # then the query as it is does not parse either
+                ox.Store().query(spliced(text, [(begin[0].start, begin[0].end, f"SELECT(1AS?{name})")]), **options)
+                return
+        ox.Store().query(text, **options)
+
+
+def _parses(text: str, prefixes: Mapping[str, str]) -> bool:
+    """Whether a query parses; False for one that would take long."""
+    try:
+        if len(_WORD.findall(text)) <= _PLANNED_AT_ONCE:
+            run_aside(text, lambda _: read_only(text, prefixes))
+            return True
+    except (SyntaxError, OSError, RuntimeError, ValueError):
+        pass
+    return False
 
 
 def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, update: bool = False) -> QueryError:
@@ -310,16 +429,21 @@ def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, u
     line, column, expected = int(found[1]), int(found[2]), found[3]
     lines = query.split("\n")
     near = lines[line - 1][column - 1 :].strip()[:40] if line <= len(lines) else ""
-    message = f"unexpected {near!r}" if near else "unexpected end of the query"
+    offset = sum(map(len, lines[: line - 1])) + line + column - 2
+    kind = "update" if update else "query"
+    message = f"unexpected {near!r}" if near else f"unexpected end of the {kind}"
     if "Prefix not found" in expected:
         unfinished = re.search(r"([\w.-]*):[^\s:]*$", lines[line - 1][: column - 1])
         return _unknown(unfinished[1] if unfinished else "", line, column)
-    if unknown := _unknown_prefix(query, prefixes, sum(map(len, lines[: line - 1])) + line + column - 2):
+    if unknown := _unknown_prefix(query, prefixes, offset):
         place = error_at("", query, unknown.start)
         return _unknown(unknown.text.partition(":")[0], place.line, place.column)
-    if known := mistake(query):
+    parses = None if update or not isinstance(prefixes, Mapping) else partial(_parses, prefixes=prefixes)
+    if known := mistake(query, (expected, offset), parses):
         return error_at(known[0], query, known[1])
-    if len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
+    if not near and query.rstrip().endswith("}"):  # every bracket is closed
+        message = f"the {kind} is complete, but breaks a rule of SPARQL, or has a word too many before its last bracket"
+    elif _WANTED.fullmatch(wanted := expected.removeprefix("expected ")):
         message += f"; expected {wanted}"
     return QueryError(message, line=line, column=column)
 

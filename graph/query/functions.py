@@ -5,127 +5,132 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pyoxigraph as ox
 
+from worlds.graph.datatypes import BOUNDS
+from worlds.graph.query.tokens import by_text
+from worlds.graph.query.values import FLOAT, ROUNDINGS, Number, cast, half_up, value_of
 from worlds.graph.terms import XSD
 
 FN = "http://www.w3.org/2005/xpath-functions#"
 MATH = "http://www.w3.org/2005/xpath-functions/math#"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBERS = ("integer", "decimal", "double", "float")
-_BOUNDS: Mapping[str, tuple[int | None, int | None]] = {
-    "long": (-(2**63), 2**63 - 1),
-    "int": (-(2**31), 2**31 - 1),
-    "short": (-(2**15), 2**15 - 1),
-    "byte": (-128, 127),
-    "unsignedLong": (0, 2**64 - 1),
-    "unsignedInt": (0, 2**32 - 1),
-    "unsignedShort": (0, 2**16 - 1),
-    "unsignedByte": (0, 255),
-    "nonNegativeInteger": (0, None),
-    "positiveInteger": (1, None),
-    "nonPositiveInteger": (None, 0),
-    "negativeInteger": (None, -1),
-}
 
 
 def _cast(name: str) -> Callable[..., ox.Literal]:
-    least, most = _BOUNDS[name]
-
-    def cast(term: Any) -> ox.Literal:
-        kind, text = term.datatype.value.removeprefix(XSD), term.value.strip()
-        if kind == "boolean":
-            number = int(text in ("true", "1"))
-        elif kind in ("decimal", "double", "float"):
-            number = int(Decimal(text))
-        elif _INTEGER.fullmatch(text):
-            number = int(text)
-        else:
-            raise ValueError(text)
-        if (least is not None and number < least) or (most is not None and number > most):
-            raise ValueError(text)
-        return ox.Literal(str(number), datatype=ox.NamedNode(XSD + name))
-
-    return cast
-
-
-def _any_uri(term: Any) -> ox.Literal:
-    return ox.Literal(term.value, datatype=ox.NamedNode(XSD + "anyURI"))
-
-
-def _text(change: Callable[[str], str]) -> Callable[..., ox.Literal]:
-    """A function of a text that keeps its language."""
+    least, most = BOUNDS[name]
 
     def changed(term: Any) -> ox.Literal:
-        if term.language is not None:
-            return ox.Literal(change(term.value), language=term.language)
-        return ox.Literal(change(term.value))
+        number = cast("integer", term).value  # type: ignore[union-attr]  # no boolean
+        if not least <= number <= most:
+            raise ValueError(f"{number} is no {name}")
+        return ox.Literal(f"{number:f}", datatype=ox.NamedNode(XSD + name))
 
     return changed
 
 
-def _compared(compare: Callable[[str, str], bool]) -> Callable[..., ox.Literal]:
-    return lambda text, part: ox.Literal(compare(text.value, part.value))
+def _string(term: Any) -> str:
+    """The text of a string, with a language or without; ValueError for another term."""
+    if term.language is None and term.datatype.value != XSD + "string":
+        raise ValueError(f"{term} is no text")
+    text: str = term.value
+    return text
 
 
-def _substring(text: Any, start: Any, length: Any = None) -> ox.Literal:
-    first = round(float(start.value))
-    end = None if length is None else max(first + round(float(length.value)) - 1, 0)
-    return _text(lambda value: value[max(first - 1, 0) : end])(text)
+def _text(change: Callable[..., str]) -> Callable[..., ox.Literal]:
+    """A function of texts that keeps the language of the first."""
+    return lambda text, *rest: ox.Literal(change(_string(text), *map(_string, rest)), language=text.language)
 
 
-def _rounded(rounding: str) -> Callable[..., ox.Literal]:
+def _asked(ask: Callable[..., int | bool]) -> Callable[..., ox.Literal]:
+    """A function of texts that gives no text."""
+    return lambda *texts: ox.Literal(ask(*map(_string, texts)))
+
+
+def _number(term: Any) -> Number:
+    value = value_of(term)
+    if not isinstance(value, Number):
+        raise ValueError(f"{term} is no number")
+    return value
+
+
+def _rounded(name: str) -> Callable[..., ox.Literal]:
+    """A function of a number that keeps its type."""
+
     def rounded(term: Any) -> ox.Literal:
-        kind = term.datatype.value.removeprefix(XSD)
-        if kind not in _NUMBERS:
-            raise ValueError(term.value)
-        whole = Decimal(term.value).to_integral_value(rounding)
-        return ox.Literal(str(whole), datatype=term.datatype)
+        number = _number(term)
+        found = ROUNDINGS[name](number.exact)
+        return Number(number.rank, found if number.rank < FLOAT else float(found)).literal()
 
     return rounded
 
 
-def _absolute(term: Any) -> ox.Literal:
-    if term.datatype.value.removeprefix(XSD) not in _NUMBERS:
-        raise ValueError(term.value)
-    return ox.Literal(term.value.lstrip("+-"), datatype=term.datatype)
+def _place(term: Any) -> float:
+    """A number rounded to a place in a text; NaN is before and after none."""
+    return float(half_up(_number(term).exact))
+
+
+def _substring(text: Any, start: Any, length: Any = None) -> ox.Literal:
+    first = _place(start)
+    end = math.inf if length is None else first + _place(length)
+    return _text(lambda value: "".join(one for at, one in enumerate(value, 1) if first <= at < end))(text)
 
 
 def _math(function: Callable[..., float]) -> Callable[..., ox.Literal]:
-    def computed(*terms: Any) -> ox.Literal:
-        return ox.Literal(float(function(*(float(term.value) for term in terms))))
+    """A function of doubles, NaN where it has no value, and infinite where it is too large for one."""
 
-    return computed
+    def calculated(*terms: Any) -> ox.Literal:
+        numbers = [float(_number(term).value) for term in terms]
+        try:
+            return ox.Literal(float(function(*numbers)))
+        except OverflowError:
+            return ox.Literal(math.inf)
+        except ValueError:
+            return ox.Literal(math.nan)
+
+    return calculated
+
+
+def _logarithm(function: Callable[[float], float]) -> Callable[[float], float]:
+    return lambda number: function(number) if number else -math.inf
+
+
+def _pow(base: float, power: float) -> float:
+    try:
+        return math.pow(base, power)
+    except (OverflowError, ValueError):
+        if base < 0 and not power.is_integer():
+            return math.nan
+        return math.copysign(math.inf, base if power % 2 == 1 else 1)
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{XSD + name: _cast(name) for name in _BOUNDS},
-    XSD + "anyURI": _any_uri,
+    **{XSD + name: _cast(name) for name in BOUNDS if name != "integer"},
+    XSD + "anyURI": lambda term: ox.Literal(term.value, datatype=ox.NamedNode(XSD + "anyURI")),
     FN + "upper-case": _text(str.upper),
     FN + "lower-case": _text(str.lower),
-    FN + "normalize-space": _text(lambda text: " ".join(text.split())),
-    FN + "string-length": lambda text: ox.Literal(len(text.value)),
+    FN + "normalize-space": _text(lambda text: " ".join(re.findall(r"[^ \t\r\n]+", text))),
+    FN + "string-length": _asked(len),
     FN + "concat": lambda *parts: ox.Literal("".join(part.value for part in parts)),
     FN + "substring": _substring,
-    FN + "substring-before": lambda text, part: _text(
-        lambda value: value.partition(part.value)[0] if part.value in value else ""
-    )(text),
-    FN + "substring-after": lambda text, part: _text(lambda value: value.partition(part.value)[2])(text),
-    FN + "contains": _compared(lambda text, part: part in text),
-    FN + "starts-with": _compared(str.startswith),
-    FN + "ends-with": _compared(str.endswith),
-    FN + "abs": _absolute,
-    FN + "ceiling": _rounded(ROUND_CEILING),
-    FN + "floor": _rounded(ROUND_FLOOR),
-    FN + "round": _rounded(ROUND_HALF_UP),
+    FN + "substring-before": _text(lambda text, part: text[: max(text.find(part), 0)]),
+    FN + "substring-after": _text(lambda text, part: text[text.find(part) + len(part) :] if part in text else ""),
+    FN + "contains": _asked(lambda text, part: part in text),
+    FN + "starts-with": _asked(str.startswith),
+    FN + "ends-with": _asked(str.endswith),
+    FN + "abs": _rounded("ABS"),
+    FN + "ceiling": _rounded("CEIL"),
+    FN + "floor": _rounded("FLOOR"),
+    FN + "round": _rounded("ROUND"),
     MATH + "pi": _math(lambda: math.pi),
-    MATH + "exp10": _math(lambda power: 10.0**power),
+    MATH + "exp10": _math(lambda power: _pow(10.0, power)),
+    MATH + "pow": _math(_pow),
+    MATH + "log": _math(_logarithm(math.log)),
+    MATH + "log10": _math(_logarithm(math.log10)),
     **{
         MATH + name: _math(getattr(math, name))
-        for name in ("sqrt", "exp", "log", "log10", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2")
+        for name in ("sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "atan2")
     },
 }
 FUNCTIONS: Mapping[ox.NamedNode, Callable[..., Any]] = {ox.NamedNode(iri): found for iri, found in _FUNCTIONS.items()}
@@ -135,6 +140,7 @@ _LOCAL = "|".join(sorted({re.escape(iri.rpartition("#")[2]) for iri in _FUNCTION
 _USED = re.compile(rf"[:#](?:{_LOCAL})>?\s*\(")
 
 
+@by_text(512)
 def uses_functions(text: str) -> bool:
     """Whether a query may use one of them; costs next to nothing."""
     return _USED.search(text) is not None

@@ -2,41 +2,24 @@
 
 pyoxigraph's parser, optimizer and evaluator recurse over what they read, and a stack that overflows kills the process.
 How deep they go is bounded by the number of tokens, and more tightly by that of brackets. So a text may have so many
-of both, and `with_room` runs what is not plainly small on a stack that has room for them.
+of both, and `running.run` runs what is not plainly small on a stack that has room for them.
 """
 
 from __future__ import annotations
 
-import os
-import queue
 import re
-import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextvars import copy_context
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
-from worlds.errors import QueryError
+from worlds.graph.query.running import A_CHARACTER, MOST_STACK
 from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
-
-T = TypeVar("T")
-Functions = Mapping[Any, Callable[..., Any]]
 
 DEEPEST = 256  # nested groups and brackets
 DEEPEST_NEGATION = 10  # brackets behind a `!`: each doubles the time in which what does not parse is refused
 MOST_TOKENS = 20_000  # of one operation, not counting data, and of several arguments only the longest
 
-# Measured: a token takes up to 7.6 KB of stack (an item of a collection, which is two triples), a character 3.6 KB
-# (the same items, as "1 1 1"), a nested bracket 13 KB (EXISTS). These are the double.
-_A_TOKEN = 16 << 10  # bytes
-_A_CHARACTER = 8 << 10  # bytes
-_LEAST_STACK, _MOST_STACK = 16 << 20, 512 << 20  # bytes of addresses; memory is taken where a thread goes
-_SHORT = _MOST_STACK // _A_CHARACTER  # characters that have room whatever the tokens are
-
-_starting = threading.Lock()  # the stack size of new threads is one setting for the process
+_SHORT = MOST_STACK // A_CHARACTER  # characters that have room whatever the tokens are
 
 
 # --- the text -----------------------------------------------------------------------------------------------------
@@ -213,101 +196,3 @@ def _host(iri: str) -> str | None:
         return parts.hostname if parts.scheme.lower() in ("http", "https") and "\\" not in iri else None
     except ValueError:
         return None
-
-
-# --- the stack ----------------------------------------------------------------------------------------------------
-
-
-def with_room(text: str, work: Callable[[Functions | None], T], functions: Functions | None = None) -> T:
-    """What `work(functions)` gives, which has pyoxigraph read `text`, on a stack with room for all that passes `check`.
-
-    A short text is run here, others in a thread of their own, which costs about 0.1 ms. `work` must not need a lock
-    that its caller holds; the `functions`, which it is handed, may: they are always called here.
-    """
-    if len(text) * _A_CHARACTER <= _own_stack():
-        return work(functions)
-    events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-
-    def ask(name: Any, arguments: tuple[Any, ...]) -> Any:
-        answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        events.put((name, arguments, answers))
-        value, error = answers.get()
-        if error is None:
-            return value
-        try:
-            raise error
-        finally:
-            del error  # its traceback has this frame
-
-    def go() -> None:
-        try:
-            result = work(asking(functions, ask))
-        except BaseException as error:
-            events.put((None, None, error))
-        else:
-            events.put((None, result, None))
-
-    thread = _start(partial(copy_context().run, go), min(max(len(text) * _A_CHARACTER, _LEAST_STACK), _MOST_STACK))
-    while True:
-        name, value, other = events.get()
-        if name is None:
-            thread.join()
-            if other is None:
-                return value  # type: ignore[no-any-return]  # the result of `work`
-            try:
-                raise other
-            finally:
-                del other  # its traceback has this frame
-        assert functions is not None
-        try:
-            other.put((functions[name](*value), None))
-        except BaseException as error:
-            other.put((None, error))
-            if not isinstance(error, Exception):
-                raise
-
-
-def asking(functions: Functions | None, ask: Callable[[Any, tuple[Any, ...]], Any]) -> Functions | None:
-    """Functions that hand their name and arguments to `ask`, in the place of those given."""
-    if not functions:
-        return functions
-
-    def stand_in(name: Any) -> Callable[..., Any]:
-        return lambda *arguments: ask(name, arguments)
-
-    return {name: stand_in(name) for name in functions}
-
-
-def _start(target: Callable[[], None], stack: int) -> threading.Thread:
-    thread = threading.Thread(target=target, name="worlds-query", daemon=True)
-    with _starting:
-        before = threading.stack_size(stack)
-        try:
-            thread.start()
-        except (RuntimeError, MemoryError) as error:
-            raise QueryError(
-                f"there is no room for the {stack >> 20} MB of stack that a query so long needs"
-            ) from error
-        finally:
-            threading.stack_size(before)
-    return thread
-
-
-def _system_stack() -> int:
-    """The bytes of stack that any thread has, by the system's default."""
-    if sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names:
-        return 512 << 10
-    import resource  # is not there on Windows
-
-    limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
-    return 2 << 20 if limit == resource.RLIM_INFINITY else min(limit, 8 << 20)
-
-
-_SYSTEM_STACK = _system_stack()
-
-
-def _own_stack() -> int:
-    with _starting:
-        chosen = threading.stack_size()  # which sets it, too
-        threading.stack_size(chosen)
-    return min(chosen or _SYSTEM_STACK, _SYSTEM_STACK)

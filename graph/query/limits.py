@@ -20,15 +20,14 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worlds.errors import QueryError, QueryTimeout, WorldsError
 from worlds.graph.orphans import Tie
-from worlds.graph.query.guard import Functions, asking
+from worlds.graph.query.running import Functions, Running, asking, groups_of
 
 if sys.platform != "win32":
     import resource
@@ -36,6 +35,8 @@ if sys.platform != "win32":
 CAN_FORK = hasattr(os, "fork")
 _HEAD = struct.Struct("=cI")  # of a message: its kind, and how many bytes follow
 _DATA, _CALL, _ANSWER, _FAILED, _DONE = b"D", b"C", b"A", b"F", b"E"
+_LONGEST = 2_000_000  # seconds that a socket and a lock of every system can wait
+_MOST = 2**62  # bytes that can be a limit of the system's
 _LOOK_AFTER = 1.0  # seconds of silence before the parent looks whether the child still lives
 _ERRORS: dict[str, type[Exception]] = {
     error.__name__: error for error in (SyntaxError, ValueError, OSError, MemoryError, RuntimeError)
@@ -54,12 +55,12 @@ NO_LIMITS = Limits()
 
 
 def deadline_of(timeout: float | None) -> float | None:
-    """When a time limit that begins now ends, by `time.monotonic`; ValueError unless it is above 0."""
+    """When a time limit that begins now, 23 days at most, ends by `time.monotonic`; ValueError unless it is above 0."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         raise ValueError(f"timeout is a number of seconds above 0, not {timeout!r}")
-    return time.monotonic() + timeout
+    return time.monotonic() + min(timeout, _LONGEST)
 
 
 def remaining(deadline: float | None) -> float | None:
@@ -85,66 +86,6 @@ def in_time(items: Iterable[Any], deadline: float | None) -> Iterable[Any]:
     return map(timely, items)
 
 
-class Running:
-    """The children that work now, so that another thread can stop them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._children: set[Child] = set()
-
-    def interrupt(self) -> None:
-        """Stop them: what waits for one raises QueryError."""
-        with self._lock:
-            children = list(self._children)
-        for child in children:
-            child.interrupt()
-
-    def add(self, child: Child) -> None:
-        """Take in a child that has begun."""
-        with self._lock:
-            self._children.add(child)
-
-    def discard(self, child: Child) -> None:
-        """Forget a child that has ended."""
-        with self._lock:
-            self._children.discard(child)
-
-
-class Interruptible(Running):
-    """The children that one piece of work began; those that it begins after `interrupt` are stopped at once."""
-
-    interrupted = False
-
-    def interrupt(self) -> None:
-        """Stop what runs, and what would begin: it raises QueryError."""
-        with self._lock:
-            self.interrupted = True
-        super().interrupt()
-
-    def go_on(self) -> None:
-        """QueryError once the work was interrupted."""
-        if self.interrupted:
-            raise QueryError("the work was interrupted")
-
-    def add(self, child: Child) -> None:
-        """Take in a child that has begun."""
-        super().add(child)
-        if self.interrupted:
-            child.interrupt()
-
-    @contextlib.contextmanager
-    def work(self) -> Iterator[Interruptible]:
-        """The block is the work, in this thread."""
-        token = _work.set(self)
-        try:
-            yield self
-        finally:
-            _work.reset(token)
-
-
-_work: ContextVar[Interruptible | None] = ContextVar("work", default=None)
-
-
 class Child:
     """A forked process that runs `work`, which writes to a stream; what it writes is read here with `read`.
 
@@ -163,15 +104,14 @@ class Child:
         task: str = "query",
         error: type[WorldsError] = QueryError,
     ) -> None:
-        running = Running() if running is None else running
         self._task, self._error = task, error
         self._functions = functions
         self._deadline = limits.deadline
-        self._all = [running] if (own := _work.get()) is None else [running, own]
+        self._all = groups_of(running)
         self._interrupted = False
         self._waiting = threading.Lock()  # a number of a process that was waited for may be another's
         self._max_memory = limits.max_memory
-        room = None if limits.max_memory is None else _held() + limits.max_memory
+        room = None if limits.max_memory is None else min(_held() + limits.max_memory, _MOST)
         seconds = remaining(self._deadline)
         self._socket, theirs = socket.socketpair()
         self._tie = Tie()
@@ -307,7 +247,7 @@ class Child:
     def _died(self) -> WorldsError:
         self._wait(0)
         if self._interrupted:
-            return self._error(f"the {self._task} was interrupted")
+            return self._error(f"the {self._task} was interrupted", kind="interrupted")
         number = os.WTERMSIG(self._status) if self._status and os.WIFSIGNALED(self._status) else 0
         if number == signal.SIGXCPU:
             return _too_late()

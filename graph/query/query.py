@@ -12,11 +12,13 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.query.bindings import written_in
-from worlds.graph.query.guard import Functions
+from worlds.graph.blanknodes import blank_nodes
+from worlds.graph.query.bindings import HIDDEN, written_in
 from worlds.graph.query.limits import CAN_FORK, Limits, deadline_of
+from worlds.graph.query.running import Functions
 from worlds.graph.query.shape import Shape
-from worlds.graph.query.tokens import Edit, Token, scan, spliced, tokenize
+from worlds.graph.query.tokens import Edit, Token, closing, error_at, scan, spliced, tokenize
+from worlds.graph.terms import format_term
 
 UNION_GRAPH = ox.NamedNode("urn:x-arq:UnionGraph")
 """Jena's name for all graphs together."""
@@ -41,6 +43,7 @@ class Query:
     allow_network: bool | Collection[str] = False
     functions: Functions = field(default_factory=dict)
     deadline: float | None = None  # by time.monotonic; `started` sets it
+    wide: bool = False  # whether the data may have numbers that pyoxigraph has no room for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bindings", {name.lstrip("?$"): term for name, term in self.bindings.items()})
@@ -104,6 +107,28 @@ class Query:
             return [self.iri(name) for word, name in pairs if word.is_word("FROM") and not name.is_word("NAMED")]
         return []
 
+    def dataset(self) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
+        """The default graphs and the named graphs that it, which parses, is asked of; None for those of the store."""
+        first, last = self.shape.query.dataset
+        if not last:
+            return self.default_graphs, self.named_graphs
+        pairs = list(itertools.pairwise(self.tokens[first:last]))
+        merged = self.resolved([name for word, name in pairs if word.is_word("FROM") and not name.is_word("NAMED")])
+        named = self.resolved([name for word, name in pairs if word.is_word("NAMED")])
+        return (
+            merged if self.default_graphs is None else self.default_graphs,
+            named if self.named_graphs is None else self.named_graphs,
+        )
+
+    def resolved(self, names: Sequence[Token]) -> list[Any]:
+        """The IRIs that tokens of the query, which parses, stand for."""
+        if not names:
+            return []
+        select = " ".join(f"({name.text} AS ?_{place})" for place, name in enumerate(names))
+        prologue = self.shape.source(0, self.shape.prologue)
+        (row,) = ox.Store().query(f"{prologue} SELECT {select} {{}}", prefixes=dict(self.prefixes))  # type: ignore[misc]
+        return list(row)
+
     @property
     def limited(self) -> bool:
         """Whether it is evaluated in a process of its own."""
@@ -155,17 +180,47 @@ class Query:
     # -- variables ------------------------------------------------------------------------------------------------
 
     def bound(self) -> Query:
-        """The query with values in the place of those variables that its SELECT doesn't give.
+        """The query with values in the place of variables, but for blank nodes, which no text can name.
 
-        pyoxigraph substitutes only variables that a SELECT projects; the other `bindings` are left to it.
+        pyoxigraph substitutes those in what a SELECT gives, and neither in BIND nor in MINUS nor in a sub-SELECT.
         """
-        given = self._given_by_select() if self.bindings else None
-        if given is None or given.issuperset(self.bindings):
+        if not self.bindings:
             return self
-        hidden = {name: term for name, term in self.bindings.items() if name not in given}
+        given = self._given_by_select()
+        used = {token.text[1:] for token in self.tokens if token.kind == "variable"}
+        left = {
+            name: term
+            for name, term in self.bindings.items()
+            if (given is None or name in given) and (name not in used or blank_nodes(term))
+        }
+        for start, end in self._closed() if left else ():
+            for token in self.tokens[start:end]:
+                if token.kind == "variable" and token.text[1:] in left:
+                    told = f"{token.text} is bound to a blank node, so no BIND, MINUS or sub-SELECT can have it"
+                    raise error_at(told, self.text, token.start)
+        written = {name: term for name, term in self.bindings.items() if name not in left}
         blank = "is bound to a blank node, so the SELECT must give it too"
-        bound = self.spliced(written_in(self.text, self.tokens, hidden, blank=blank))
-        return bound.replaced(bindings={name: self.bindings[name] for name in given & self.bindings.keys()})
+        edits = [*written_in(self.text, self.tokens, written, blank=blank), *self._all_given(written)]
+        return self.spliced(edits).replaced(bindings=left)
+
+    def _closed(self) -> Iterator[tuple[int, int]]:
+        """The tokens of each BIND, MINUS and sub-SELECT."""
+        for at, (token, after) in enumerate(itertools.pairwise(self.tokens)):
+            if token.is_word("BIND"):
+                yield at, closing(self.tokens, at + 1) + 1
+            elif token.is_word("MINUS") or (token.text == "{" and after.is_word("SELECT")):
+                yield at, closing(self.tokens, at + token.is_word("MINUS"), "{", "}") + 1
+
+    def _all_given(self, values: Mapping[str, Any]) -> Iterator[Edit]:
+        """What has `*` give the values of variables, too."""
+        tokens = self.tokens
+        form = next((at for at, token in enumerate(tokens) if token.is_word("SELECT", "DESCRIBE")), len(tokens))
+        first = next((at for at in range(form, len(tokens)) if tokens[at].text == "{"), 0)
+        if first and any(token.text == "*" for token in tokens[form + 1 : form + 3]):
+            binds = " ".join(f"BIND({format_term(term)} AS ?{name})" for name, term in values.items())
+            end = tokens[closing(tokens, first, "{", "}")].end
+            yield tokens[first].start, tokens[first].start, "{ "
+            yield end, end, f" {binds} }}"
 
     def _given_by_select(self) -> set[str] | None:
         """The variables in the clause of its SELECT; None for another form of query, and for SELECT *."""
@@ -204,7 +259,7 @@ class Query:
                 break
         seen = dict.fromkeys(token.text[1:] for token in tokens if token.kind == "variable")
         found = [name for name in seen if name in variables]
-        return found + [name for name in variables if name not in seen]
+        return found + [name for name in variables if name not in seen and not name.startswith(HIDDEN)]
 
     @cached_property
     def computed(self) -> frozenset[str]:

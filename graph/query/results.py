@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 import pyoxigraph as ox
 
+from worlds.graph.cells import cell
 from worlds.graph.formats import escape_xml, find_format, serialize
 from worlds.graph.plain import TripleTerms, plain
 from worlds.graph.tabular import Tabular
-from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
+from worlds.graph.terms import RDF, XSD, Term, format_term, to_python, to_rdflib
 from worlds.graph.turtle import nested
 
 if TYPE_CHECKING:
@@ -177,10 +178,7 @@ class Solutions(_Noted, Sequence[Row], Tabular):
     """
 
     def __init__(
-        self,
-        solutions: Iterable[Solution],
-        variables: Sequence[str],
-        notes: Callable[[], tuple[str, ...]] = tuple,
+        self, solutions: Iterable[Solution], variables: Sequence[str], notes: Callable[[], tuple[str, ...]] = tuple
     ) -> None:
         self._solutions = _Fetched(solutions)
         self._variables = tuple(variables)
@@ -233,9 +231,12 @@ class Solutions(_Noted, Sequence[Row], Tabular):
     def serialize(self, format: str = "json") -> str:
         """The solutions in a SPARQL results format: "json", "xml", "csv" or "tsv", or its media type.
 
-        CSV, as its specification has it, tells neither IRIs from texts nor unbound from empty. Raises
-        `ValueError` for an unknown format, and for a character that XML can't hold.
+        CSV, as its specification has it, tells neither IRIs from texts nor unbound from empty; it is safe to open in a
+        spreadsheet (see `worlds.graph.cells.cell`), the others are exact. Raises `ValueError` for an unknown format,
+        and for a character that XML can't hold.
         """
+        if not isinstance(format, str):
+            raise TypeError(f"a format is named by a str, not {format!r}")
         writer = _WRITERS.get(format.partition(";")[0].strip().lower())
         if writer is None:
             raise ValueError(f"{format!r} is not a results format: use json, xml, csv or tsv")
@@ -249,6 +250,7 @@ class Solutions(_Noted, Sequence[Row], Tabular):
 # pyoxigraph's own writers have the columns of SELECT * in another order than the query.
 
 _ITS = "http://www.w3.org/2005/11/its"
+_TEXTS = (XSD + "string", RDF + "langString", RDF + "dirLangString")
 
 
 def _to_json(variables: Sequence[str], solutions: list[Solution]) -> str:
@@ -322,7 +324,9 @@ def _to_csv(variables: Sequence[str], solutions: list[Solution]) -> str:
 def _csv_term(term: Term | None) -> str:
     if term is None:
         return ""
-    return term.value if isinstance(term, ox.NamedNode | ox.Literal) else format_term(term)
+    text = term.value if isinstance(term, ox.NamedNode | ox.Literal) else format_term(term)
+    number = text[:1] in ("+", "-") and isinstance(term, ox.Literal) and term.datatype.value not in _TEXTS
+    return cell(text, "JSON and TSV", number=number)
 
 
 def _to_tsv(variables: Sequence[str], solutions: list[Solution]) -> str:

@@ -1,6 +1,6 @@
 """The shape of a query: its groups, and what stands in them; read from its tokens.
 
-For queries that pyoxigraph's parser has taken: nothing here complains.
+For queries that pyoxigraph's parser has taken: nothing here complains, but of a text that ends too early.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from worlds.graph.query.tokens import CLOSING, OPENING, Token
+from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at
 
 Kind: TypeAlias = Literal[
     "triples", "filter", "bind", "values", "optional", "minus", "lateral", "graph", "group", "service"
@@ -67,15 +67,18 @@ class Shape:
         self._mentions: dict[Element | Group, Names] = {}
         self._certain: dict[Element | Group, Names] = {}
         self.query = Group(0)
-        self._clauses(self.prologue, self.query)
+        try:
+            self._clauses(self.prologue, self.query)
+        except (IndexError, RecursionError):
+            raise error_at("the query ends too early, or is nested too deeply", text, len(text)) from None
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     def _is(self, at: int, mark: str) -> bool:
-        return at < len(self.tokens) and self.tokens[at].kind == "mark" and self.tokens[at].text == mark
+        return self.tokens[at].kind == "mark" and self.tokens[at].text == mark
 
     def _is_word(self, at: int, *words: str) -> bool:
-        return at < len(self.tokens) and self.tokens[at].is_word(*words)
+        return self.tokens[at].is_word(*words)
 
     def _clauses(self, at: int, into: Group) -> int:
         """Read a query, or a sub-SELECT up to its closing brace, from its form on."""
@@ -233,7 +236,7 @@ class Shape:
         return (
             element.kind == "filter"
             and self._is_word(element.first + 1, "NOT")
-            and element.groups[0].first == element.first + 3
+            and [group.first for group in element.groups] == [element.first + 3]
         )
 
     def text_of(self, element: Element) -> str:

@@ -7,22 +7,44 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from worlds.errors import QueryError
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["iri", "name", "blank", "variable", "string", "language", "number", "word", "mark"]
 Edit: TypeAlias = tuple[int, int, str]  # a place in a text, by offsets, and what stands there instead
 
 OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})  # brackets
 CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}  # → what each closes
 
-_START = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
-_START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-_CHAR = rf"{_START}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+START = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+CHAR = rf"{START}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?\#@%]"
 _CODE_POINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+
+
+_KEPT = 10_000  # characters of a text that is kept: what a longer one takes to read is little beside its evaluation
+
+
+class _ByText(dict[str, T], Generic[T]):
+    def __init__(self, function: Callable[[str], T], size: int) -> None:
+        self._function, self._size = function, size
+
+    def __missing__(self, text: str) -> T:
+        found = self._function(text)
+        if len(text) <= _KEPT:
+            if len(self) >= self._size:
+                self.clear()  # which no other thread's reading minds
+            self[text] = found
+        return found
+
+
+def by_text(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Keep what a function gives for texts of usual lengths, `size` at most; costs less than `functools.lru_cache`."""
+    return lambda function: _ByText(function, size).__getitem__
 
 
 @functools.cache
@@ -32,11 +54,11 @@ def _pattern() -> re.Pattern[str]:
         rf"""
           (?P<skip>[\x20\t\r\n]+|\#[^\r\n]*)
         | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_CODE_POINT})*>)
-        | (?P<variable>[?$][{_START}_0-9][{_CHAR}]*)
-        | (?P<blank>_:[{_START}_0-9](?:[{_CHAR}.\-]*[{_CHAR}\-])?)
-        | (?P<name>(?:[{_START}](?:[{_CHAR}.\-]*[{_CHAR}\-])?)?:
-            (?:(?:[{_START}_0-9:]|{_ESCAPED}|{_CODE_POINT})
-               (?:\.*(?:[{_CHAR}\-:]|{_ESCAPED}|{_CODE_POINT}))*)?)
+        | (?P<variable>[?$][{START}_0-9][{CHAR}]*)
+        | (?P<blank>_:[{START}_0-9](?:[{CHAR}.\-]*[{CHAR}\-])?)
+        | (?P<name>(?:[{START}](?:[{CHAR}.\-]*[{CHAR}\-])?)?:
+            (?:(?:[{START}_0-9:]|{_ESCAPED}|{_CODE_POINT})
+               (?:\.*(?:[{CHAR}\-:]|{_ESCAPED}|{_CODE_POINT}))*)?)
         | (?P<string>'''(?:'{{0,2}}(?:[^'\\]|\\.))*'''|\"""(?:"{{0,2}}(?:[^"\\]|\\.))*\"""
             |'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")
         | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
@@ -59,6 +81,13 @@ class Token(NamedTuple):
     start: int
     end: int
 
+    def unquoted(self) -> str:
+        """What a string says."""
+        quotes = 3 if self.text[:3] in ("'''", '"""') else 1
+        from worlds.graph.terms import unescaped  # brings pyoxigraph, which help does without
+
+        return unescaped(self.text[quotes:-quotes])
+
     def is_word(self, *words: str) -> bool:
         """Whether it is one of these keywords, given in upper case."""
         return self.kind == "word" and self.text.upper() in words
@@ -66,7 +95,12 @@ class Token(NamedTuple):
 
 def tokenize(text: str) -> list[Token]:
     """The tokens, without white space and comments; QueryError, with its place, where there is none."""
-    return list(scan(text))
+    return list(_tokenized(text))
+
+
+@by_text(64)
+def _tokenized(text: str) -> tuple[Token, ...]:
+    return tuple(scan(text))
 
 
 def scan(text: str, at: int = 0) -> Iterator[Token]:
@@ -88,6 +122,16 @@ def error_at(message: str, text: str, offset: int, *, kind: str | None = None) -
     """A QueryError with the line and column of an offset into the text."""
     before = text[:offset]
     return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"), kind=kind)
+
+
+def closing(tokens: Sequence[Token], at: int, opening: str = "(", end: str = ")") -> int:
+    """Where the bracket at a place is closed."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (tokens[place].text == opening) - (tokens[place].text == end)
+        if depth == 0:
+            return place
+    return len(tokens) - 1  # it will not parse
 
 
 def spliced(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:

@@ -25,7 +25,7 @@ Read = Callable[[int], bytes]
 
 
 class Solution:
-    """A solution with a value that is too long for pyoxigraph's reader; it is read as pyoxigraph's own."""
+    """A solution that pyoxigraph did not make; it is read as pyoxigraph's own."""
 
     __slots__ = ("_names", "_terms")
 
@@ -33,11 +33,14 @@ class Solution:
         self._names = names
         self._terms = terms
 
-    def __getitem__(self, key: int | str) -> Any:
-        return self._terms[key if isinstance(key, int) else self._names.index(key)]
+    def __getitem__(self, key: Any) -> Any:
+        return self._terms[key if isinstance(key, int) else self._names.index(getattr(key, "value", key))]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
 
 
 def write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: Writer) -> None:

@@ -21,6 +21,7 @@ from worlds.graph.query.limits import in_time
 from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Element, Shape
 from worlds.graph.query.surroundings import GroupPattern, exclusions, surroundings
+from worlds.graph.query.tables import Tables
 from worlds.graph.query.tokens import Edit
 from worlds.graph.search import jena
 from worlds.graph.search.lucene import as_fts5
@@ -33,7 +34,6 @@ MOST_SEARCHES = 1000
 
 Function: TypeAlias = Callable[..., "Term | None"]
 
-_FUNCTION = NAMESPACE + "term"  # gives the terms that a query's text cannot hold: blank nodes
 _PATH = ("/", "|", "*", "+", "?")  # after a predicate: a property path
 _FLOAT = ox.NamedNode(XSD + "float")
 
@@ -114,9 +114,7 @@ class _Rewriting:
         self.shape = Shape(query.text, query.tokens)  # one of its own: it learns what searches are replaced by
         self.reader = SearchReader(query, self.shape)
         self._waiting: set[Element] = set()  # searches that wait for others
-        self._terms: list[Term] = []  # what the query's text cannot hold
-        taken = {token.text[1:] for token in self.tokens if token.kind == "variable"}
-        self._fresh = (name for number in itertools.count() if (name := f"w{number}") not in taken)
+        self._tables = Tables("search", self.functions)
 
     def result(self) -> Query:
         """The query without its searches."""
@@ -328,40 +326,7 @@ class _Rewriting:
     def _written(self, search: WrittenSearch, solutions: list[dict[str, Term | None]]) -> str:
         named = [variable for _, variable in search.outputs] + sorted(search.variables)
         variables = [name for name in dict.fromkeys(named) if name not in self.bindings]
-        columns: list[str] = []
-        binds: list[str] = []
-        cells: list[list[str]] = []
-        for name in variables:
-            terms = [solution.get(name) for solution in solutions]
-            if all(map(_is_writable, terms)):
-                columns.append(f"?{name}")
-                cells.append(["UNDEF" if term is None else str(term) for term in terms])
-            else:
-                column = next(self._fresh)
-                columns.append(f"?{column}")
-                binds.append(f"BIND(<{_FUNCTION}>(?{column}) AS ?{name})")
-                cells.append([self._numbered(term) for term in terms])
-        rows = [f"({' '.join(row)})" for row in zip(*cells, strict=True)] if cells else ["()"] * len(solutions)
-        values = f"VALUES ({' '.join(columns)}) {{ {' '.join(rows)} }}"
-        if not variables:
-            return f"{{ {values} }}"
-        names = " ".join(f"?{name}" for name in variables)
-        return f"{{ SELECT {names} WHERE {{ {' '.join([values, *binds])} }} }}"
-
-    def _numbered(self, term: Term | None) -> str:
-        """What the function of `_FUNCTION` turns into the term."""
-        if term is None:
-            return "UNDEF"
-        terms = self._terms
-        if not terms:
-            self.functions[ox.NamedNode(_FUNCTION)] = lambda number: terms[int(number.value)]
-        terms.append(term)
-        return str(len(terms) - 1)
-
-
-def _is_writable(term: Term | None) -> bool:
-    """Whether a query's text can hold the term, so that it is the same one there."""
-    return term is None or isinstance(term, ox.NamedNode) or (isinstance(term, ox.Literal) and term.direction is None)
+        return self._tables.table(variables, [[solution.get(name) for name in variables] for solution in solutions])
 
 
 def _agree(solution: dict[str, Term | None], variable: str, term: Term | None, bindings: Mapping[str, Term]) -> bool:

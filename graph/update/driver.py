@@ -23,7 +23,7 @@ from worlds.graph.update.modification import Using, modification
 from worlds.graph.update.request import UpdateRequest
 from worlds.graph.update.target import Operation, Target
 
-_MAY_BE_BLANK = re.compile(r"_:|[\[(~]|<<|\{\|")
+_MAY_BE_REFUSED = re.compile(r"_:|[\[(~]|<<|\{\||[?$]\w")
 
 
 def run_update(
@@ -101,7 +101,7 @@ def _data(request: UpdateRequest, first: Token, second: Token) -> tuple[Operatio
     rest = request.text[first.end : end]
     header = request.header(block)
     insert = first.is_word("INSERT")
-    if not insert and _MAY_BE_BLANK.search(block):
+    if not insert and _MAY_BE_REFUSED.search(block):
         request.scratch(header, f"DELETE{rest}", first.start, end)
     elif insert and "_:" in block:
         request.labelled_data.append((brace.start, end))

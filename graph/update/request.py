@@ -13,8 +13,9 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.longtexts import parse_all
 from worlds.graph.query.evaluation import syntax_error, try_out
-from worlds.graph.query.guard import DEEPEST, DEEPEST_NEGATION, check, with_room
+from worlds.graph.query.guard import DEEPEST, DEEPEST_NEGATION, check
 from worlds.graph.query.limits import NO_LIMITS, Limits
+from worlds.graph.query.running import run
 from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
 from worlds.graph.terms import Term
 from worlds.graph.update.datablocks import as_trig
@@ -36,11 +37,7 @@ class UpdateRequest:
     """A request while it is read, with the prologue so far."""
 
     def __init__(
-        self,
-        text: str,
-        prefixes: Mapping[str, str],
-        bindings: Mapping[str, Term],
-        limits: Limits = NO_LIMITS,
+        self, text: str, prefixes: Mapping[str, str], bindings: Mapping[str, Term], limits: Limits = NO_LIMITS
     ) -> None:
         self.text = text
         self.limits = limits  # of the reading
@@ -149,7 +146,7 @@ class UpdateRequest:
     def syntax_error(self, error: SyntaxError, start: int, end: int | None = None) -> QueryError:
         """The error of a text whose second line began at an offset of the request, with its place in the request.
 
-        The parser may have gone past the `end`, to which something was added: then the last character is the place.
+        The parser may have gone past the `end`, to which something was added.
         """
         place = _PLACE.match(str(error))
         if place is None or place[1] == "1":
@@ -159,10 +156,11 @@ class UpdateRequest:
             column += start - self.text.rfind("\n", 0, start) - 1
         line += self.text.count("\n", 0, start) - 1
         if end is not None:
-            last = error_at("", self.text, end - 1)
+            last = error_at("", self.text, end)
             if last.line is not None and last.column is not None:
                 line, column = min((line, column), (last.line, last.column))
-        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text, self._known, update=True)
+        told = SyntaxError(f"error at {line}:{column}{place[3]}")
+        return syntax_error(told, self.text[:end], self._known, update=True)
 
     def moved(self, error: QueryError, start: int, *, exact: bool) -> QueryError:
         """An error of a query whose second line began at an offset of the request, with its place in the request."""
@@ -181,7 +179,7 @@ class UpdateRequest:
         """An empty store after a piece of the request, or after its like, between two offsets of the request."""
         store = ox.Store()
         with self._parsing(start, end):
-            with_room(piece, lambda _: store.update(f"{header}\n{piece}"))
+            run(piece, lambda _: store.update(f"{header}\n{piece}"))
         return store
 
     def try_out(self, header: str, piece: str, start: int, end: int) -> None:

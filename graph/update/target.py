@@ -19,11 +19,7 @@ class Target(Protocol):
     """
 
     def select(
-        self,
-        query: str,
-        *,
-        default_graphs: Sequence[GraphName] | None,
-        named_graphs: Sequence[NamedGraph] | None,
+        self, query: str, *, default_graphs: Sequence[GraphName] | None, named_graphs: Sequence[NamedGraph] | None
     ) -> tuple[list[str], Rows]:
         """The variables and the solutions of a SELECT, which declares every prefix that it uses.
 

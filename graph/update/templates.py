@@ -31,11 +31,7 @@ class Template:
     """
 
     def __init__(
-        self,
-        quads: list[ox.Quad],
-        variables: list[str],
-        bindings: Mapping[str, Term],
-        default_graph: GraphName,
+        self, quads: list[ox.Quad], variables: list[str], bindings: Mapping[str, Term], default_graph: GraphName
     ) -> None:
         self._variables = variables
         self._bindings = bindings

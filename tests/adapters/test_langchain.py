@@ -81,16 +81,14 @@ class TestStandardRetriever(RetrieversIntegrationTests):
 # --- the retriever ----------------------------------------------------------------------------------------------------
 
 
-def test_the_retriever_has_every_option_of_a_search() -> None:
-    options = set(inspect.signature(worlds.World.search).parameters) - {"self", "text"}
-    fields = set(WorldsRetriever.__annotations__) - {"world", "content", "budget"}
-    assert fields == options - {"limit"} | {"rrf_k"}, "k is the limit, and rrf_k what a search calls k"
-    defaults = {name: each.default for name, each in inspect.signature(worlds.World.search).parameters.items()}
-    retriever = WorldsRetriever(world=None)
-    assert retriever.k == defaults["limit"]
-    assert retriever.rrf_k == defaults["k"]
-    for name in fields - {"k", "rrf_k"}:
-        assert getattr(retriever, name) == defaults[name], name
+def test_the_retriever_takes_every_option_of_a_search_and_no_other() -> None:
+    found = {name: each.default for name, each in inspect.signature(worlds.World.search).parameters.items()}
+    options: dict[str, Any] = {name: default for name, default in found.items() if name not in ("self", "text")}
+    given = {"k": options.pop("limit"), "rrf_k": options.pop("k"), **options}
+    retriever = WorldsRetriever(world=None, **given)
+    assert {name: getattr(retriever, name) for name in given} == given
+    with pytest.raises(ValueError, match="a search has no option 'limits'"):
+        WorldsRetriever(world=None, limits=3)
 
 
 def test_a_context_is_one_document(space: worlds.World) -> None:
@@ -338,7 +336,7 @@ def test_copies_of_one_text_come_after_what_differs(store: WorldsVectorStore) ->
 
 def test_a_field_that_the_retriever_does_not_have() -> None:
     with worlds.open(embedder=None) as world, pytest.raises(ValueError, match="limit"):
-        WorldsRetriever(world=world, limit=2)  # type: ignore[call-arg]
+        WorldsRetriever(world=world, limit=2)
 
 
 FILTERS: list[tuple[dict[str, Any], str]] = [

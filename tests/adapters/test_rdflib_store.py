@@ -474,6 +474,7 @@ def test_prefixes_bases_bindings_and_options_reach_the_query(filled: Any) -> Non
     assert len(filled.query(query, initBindings={"s": A})) == 1
     assert len(filled.query(query, initBindings={Variable("?s"): B})) == 0
     assert len(filled.query(query, initBindings={"s": NODE})) == 0, "rdflib's engine answers"
+    assert len(filled.query(query, initBindings={"s": A, "of_others": B})) == 1
     assert len(filled.query(prepareQuery("SELECT ?o { ours:a ours:p ?o }", initNs={"ours": "urn:"}))) == 1
     assert len(filled.query(query, DEBUG=False, union=True)) == 3
     with pytest.raises(TypeError):

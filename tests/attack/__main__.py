@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import random
@@ -30,6 +31,7 @@ from pathlib import Path
 from tests.attack.cases import KINDS, PAST
 from tests.attack.ends import end_command
 from tests.attack.kills import kill_writers
+from tests.attack.properties import PROPERTIES, hold_property
 from tests.attack.proposers import propose_with_keys
 from tests.attack.strangers import cancel_calls, plant_neighbours
 from tests.sparql.test_fuzz import fresh
@@ -191,12 +193,14 @@ def main() -> int:
     tally = Tally()
     print(f"attack: seed {seed}, {minutes:g} minutes of {', '.join(last)}", flush=True)
     with server() if "request" in last else contextlib.nullcontext(()) as where:
-        while (left := end - time.monotonic()) > 0:
+        while time.monotonic() < end:
             kinds = [kind for kind, number in next_one.items() if number < last[kind]]
             if not kinds:
                 break
-            for kind in kinds:
-                turn = min(max(left / len(kinds), 5), 60, max(0, end - time.monotonic()))
+            random.Random(seed).shuffle(kinds)  # where the time is too short for all, it is not always the same ones
+            for done, kind in enumerate(kinds):
+                left = max(0, end - time.monotonic())
+                turn = min(max(left / (len(kinds) - done), 5), 60, left)
                 served = map(str, where) if kind == "request" else ()
                 go = attack if kind not in _RUNS else run_apart
                 next_one[kind] = go(kind, seed, next_one[kind], turn, tally, *served, last=last[kind])
@@ -225,6 +229,7 @@ _RUNS: dict[str, Callable[[int, int], tuple[int, str | None]]] = {
     "neighbours": plant_neighbours,
     "keys": propose_with_keys,
     "cancelled": cancel_calls,
+    **{kind: functools.partial(hold_property, kind) for kind in PROPERTIES},
 }
 
 

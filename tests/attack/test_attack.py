@@ -11,6 +11,7 @@ import pytest
 from tests.attack.__main__ import Tally, attack
 from tests.attack.cases import KINDS, PAST, case
 from tests.attack.ends import end_command
+from tests.attack.properties import PROPERTIES, chosen, hold, hold_property
 from tests.attack.strangers import cancel_calls, plant_neighbours
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,9 +33,9 @@ def test_what_was_found_before_is_found_no_more() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "request"])
 def test_some_cases_of_each_kind(kind: str) -> None:
     tally = Tally()
-    attack(kind, 1, 0, 3, tally)
+    assert attack(kind, 1, 0, 120, tally, last=20) == 20
     assert tally.findings == []
-    assert tally.cases[kind]
+    assert tally.cases[kind] == 20
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed by /proc")
@@ -49,6 +50,21 @@ def test_what_a_stranger_plants_is_not_believed() -> None:
 
 def test_the_next_call_after_any_that_were_cancelled_is_answered() -> None:
     assert cancel_calls(6, 0) == (50, None)
+
+
+@pytest.mark.parametrize("where", [where for kind in PROPERTIES.values() for where in kind])
+def test_a_property_is_held_over_other_values(where: str) -> None:
+    assert hold(where, 1, 1) >= 1
+
+
+def test_a_property_that_does_not_hold_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen("shapes", 7, 1) == chosen("shapes", 7, 1) != chosen("shapes", 7, 5)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr("tests.attack.properties._MODULE", "tests.attack.none")
+    count, wrong = hold_property("cells", 7, 0)
+    assert count == 1
+    assert wrong is not None
+    assert wrong.startswith("graph.test_cells.test_no_cell_is_a_formula_and_every_text_comes_back: ")
 
 
 def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:

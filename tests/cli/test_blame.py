@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import worlds
@@ -24,10 +25,10 @@ def test_each_triple_is_shown_with_who_said_it(tmp_path: Path) -> None:
     assert "one" not in held
     all_of_it = ok("blame", path, "ex:a", "--removed")
     assert "first" in all_of_it
-    assert "3 bob" in all_of_it
+    assert re.search(r"3  bob$", all_of_it, re.MULTILINE)
     (found,) = json.loads(ok("blame", path, "ex:a", "-p", "ex:p", "--removed", "--json"))["quads"]
     assert found["quad"] == ["<http://example.org/a>", "<http://example.org/p>", '"one"', None]
     assert (found["added"]["revision"], found["removed"]["message"]) == (1, "wrong")
     log = ok("log", path)
-    assert "1 graph" in log
-    assert "(undone by 5)" in log
+    assert {"created", "dropped", "undone"} <= {*log.split()}
+    assert re.search(r"^ +4 .* 5$", log, re.MULTILINE)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import worlds
-from tests.support.command_line import fails, ok, process
+from tests.support.command_line import fails, ok, process, run
 from tests.support.embedder import HashingEmbedder
 from worlds.cli.terminal import progress
 from worlds.embedders import reason_without
@@ -23,6 +23,23 @@ from worlds.embedders import reason_without
 def test_load_makes_a_world_and_says_what_it_did(path: Path, birds: Path) -> None:
     assert re.fullmatch(r"revision 1: 14 quads added, 6 text chunks \(\d.*s\)\n", ok("load", path, birds, "--no-embed"))
     assert ok("load", path, birds, "--no-embed") == "nothing changed: all of it is there already\n"
+
+
+def test_load_says_that_there_is_nothing_in_a_file(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.ttl").write_text("# nothing\n")
+    (tmp_path / "header.csv").write_text("name,age\n")
+    for given in (["empty.ttl"], ["header.csv", "--map", "-"]):
+        told = run("load", path, tmp_path / given[0], *given[1:], "--no-embed")
+        assert (told.exit_code, told.stdout) == (0, "nothing changed\n")
+        assert "what was loaded holds no quads" in told.stderr
+
+
+@pytest.mark.parametrize("name", ["report.docx", "kites.md"])
+def test_load_leads_from_a_document_to_its_command(path: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# Kites\n")
+    told = f"{name} is a document: add_document (`worlds add-document`) takes it"
+    assert told in fails(2, "load", path, tmp_path / name)
+    assert ok("load", path, tmp_path / name, "--format", "turtle", "--no-embed")
 
 
 def test_load_as_json(path: Path, birds: Path) -> None:
@@ -145,7 +162,7 @@ def test_another_embedder_takes_over_by_rebuilding(path: Path) -> None:
     assert "worlds embed --rebuild" in fails(6, "embed", path, "--embedder", "all-MiniLM-L6-v2")
     told = json.loads(ok("embed", path, "--rebuild", "--json"))
     assert (told["embedded"], told["pending"]) == (1, 0)
-    assert ok("embed", path) == "nothing to embed\n"
+    assert ok("embed", path).splitlines()[0].split() == ["embedded", "0"]
     assert "a red kite" in ok("search", path, "bird of prey", "--mode", "vector")
 
 

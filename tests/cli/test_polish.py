@@ -23,8 +23,7 @@ from worlds.errors import EmbedderError
 COMMANDS = commands()
 # A script, an RDF Patch, what goes on and on, and what moves whole files.
 WITHOUT_JSON = {
-    (name,)
-    for name in ("completion", "patch", "serve", "mcp", "primary", "follow", "push", "pull", "token", "mirror", "shard")
+    (name,) for name in ("completion", "patch", "serve", "mcp", "primary", "follow", "push", "pull", "token", "shard")
 }
 SHORT = {"--limit": "-n", "--graph": "-g", "--message": "-m", "--help": "-h"}
 EVERYTHING = "SELECT * { ?s ?p ?o }"
@@ -202,7 +201,7 @@ def test_export_to_a_named_pipe_compresses_by_its_name(made: Path, folder: Path)
     with subprocess.Popen(["cat", "pipe.nq.gz"], stdout=subprocess.PIPE) as reader:
         told = ok("export", made, "pipe.nq.gz")
         packed, _ = reader.communicate(timeout=60)
-    assert told == "14 quads in pipe.nq.gz\n"
+    assert told == "target  pipe.nq.gz\nquads   14\n"
     assert gzip.decompress(packed) == process("export", made).stdout
 
 

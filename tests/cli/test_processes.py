@@ -25,7 +25,7 @@ from worlds.cli import app
 def test_export(made: Path, tmp_path: Path) -> None:
     assert ok("export", made).count(" .\n") == 15
     assert ok("export", made, "-", "--graph", "ex:g1", "--format", "nt").count("\n") == 1
-    assert ok("export", made, tmp_path / "out.nq.gz") == f"15 quads in {tmp_path / 'out.nq.gz'}\n"
+    assert ok("export", made, tmp_path / "out.nq.gz").endswith("quads   15\n")
     ok("load", tmp_path / "again.db", tmp_path / "out.nq.gz", "--no-embed")
     assert ok("export", tmp_path / "again.db") == ok("export", made)
     told = json.loads(ok("export", made, tmp_path / "out.trig", "--json"))
@@ -46,14 +46,14 @@ def test_export_errors(made: Path, tmp_path: Path) -> None:
 def test_stats(made: Path) -> None:
     shown = ok("stats", made)
     assert re.search(r"(?m)^quads +15$", shown)
-    assert re.search(r"(?m)^  +4  rdfs:comment$", shown)
+    assert re.search(r"(?m)^rdfs:comment +4$", shown)
     told = json.loads(ok("stats", made, "--json"))
     assert told["quads"] == 15
     assert told["pending"] == told["chunks"] == 7
 
 
 def test_check(made: Path, tmp_path: Path) -> None:
-    assert ok("check", made) == "no problems\n"
+    assert ok("check", made).endswith("\nno problems\n")
     assert json.loads(ok("check", made, "--json"))["ok"] is True
     path = tmp_path / "broken.db"
     path.write_bytes(made.read_bytes())
@@ -72,15 +72,15 @@ def test_check(made: Path, tmp_path: Path) -> None:
 
 def test_backup_restore_and_compact(made: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    assert re.fullmatch(rf"[\d.]+ kB in {re.escape(str(copy))}\n", ok("backup", made, copy))
+    assert re.fullmatch(rf"target +{re.escape(str(copy))}\nbytes +[\d.]+ kB\n", ok("backup", made, copy))
     assert ok("export", copy) == ok("export", made)
     assert "exists already" in fails(3, "backup", made, copy)
-    assert re.fullmatch(r"[\d.]+ kB before, [\d.]+ kB now\n", ok("compact", copy))
+    assert re.match(r"before +[\d,]+\nafter +[\d,]+\n", ok("compact", copy))
     told = json.loads(ok("compact", copy, "--json"))
     assert told["after"] <= told["before"]
-    assert ok("check", copy) == "no problems\n"
+    assert ok("check", copy).endswith("\nno problems\n")
     assert set(json.loads(ok("backup", made, tmp_path / "copy2.db", "--json"))) == {"target", "bytes"}
-    assert re.fullmatch(rf"[\d.]+ kB in {re.escape(str(made))}\n", ok("restore", copy, made))
+    assert re.fullmatch(rf"path +{re.escape(str(made))}\nbytes +[\d.]+ kB\n", ok("restore", copy, made))
     assert ok("export", copy) == ok("export", made)
     assert set(json.loads(ok("restore", copy, made, "--json"))) == {"path", "bytes"}
     with worlds.open(made, embedder=None):
@@ -143,7 +143,7 @@ def test_ctrl_c_leaves_the_world_as_it_was(path: Path, many: Path, birds: Path, 
     assert (child.returncode, out) == (130, b""), said
     assert said == b"interrupted: nothing was changed; the same command can be run again\n"
     assert ok("export", path) == before
-    assert ok("check", path) == "no problems\n"
+    assert ok("check", path).endswith("\nno problems\n")
     if all_read:
         ok("load", path, many, "--no-embed")
         assert json.loads(ok("stats", path, "--json"))["quads"] == 14 + 50_000

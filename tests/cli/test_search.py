@@ -163,6 +163,18 @@ def test_stages(made: Path, options: list[str], first: str, count: int) -> None:
     assert ok("search", made, "red", "--mode", "text", "--explain", *options)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--half-life", "30"], "go with --decay"),
+        (["--evergreen-type", "ex:Raptor"], "go with --decay"),
+        (["--no-rerank", "--reranker", "any"], "contradict each other"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(made: Path, options: list[str], told: str) -> None:
+    assert told in fails(2, "search", made, "red", "--mode", "text", *options)
+
+
 def test_pages(made: Path) -> None:
     first = json.loads(ok("search", made, "red", "--mode", "text", "--json", "--limit", "3"))
     second = json.loads(ok("search", made, "red", "--mode", "text", "--json", "--cursor", first["cursor"]))

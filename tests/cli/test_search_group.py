@@ -26,7 +26,7 @@ def test_several_worlds_are_searched_as_one(members: list[str | Path]) -> None:
     assert [hit["world"] for hit in found["hits"]] == ["lakes", "birds"]
     shown = ok("search", *members, "como", "lake", "--mode", "text", "--explain")
     assert "from lakes" in shown
-    assert "-- lists\n" in ok("search", *members, "lake", "--sql", "--mode", "text")
+    assert "-- statement\n" in ok("search", *members, "lake", "--sql", "--mode", "text")
     first = str(members[1])
     assert "QUERY" in fails(2, "search", first)
 

@@ -267,7 +267,7 @@ def test_keys_are_shown_once_listed_and_revoked(kb: Path) -> None:
     assert "only time" in added.stderr
     listed = keys("list", str(kb))
     assert text not in listed.stdout
-    assert "write kb" in listed.stdout
+    assert "kb: write" in listed.stdout
     told = json.loads(keys("list", str(kb), "--json").stdout)
     assert [(key["name"], key["levels"], key["state"]) for key in told] == [("ann", {"kb": "write"}, "valid")]
     with served(kb, "--readers", "1") as server, server.client(text) as client:

@@ -60,10 +60,13 @@ class CurationMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = worlds.open(embedder=None)
+        self.world.policy = self.world.policy.with_(follow_merges=False)
         self.world.load(SHAPES, format="turtle", graph="urn:worlds:shapes")
         self.shapes = quads_of(self.world)
         self.states: list[set[ox.Quad]] = [set(), set()]  # by revision, without the shapes
         self.proposals: dict[int, tuple[str, set[ox.Quad], set[ox.Quad]]] = {}  # status, to add, to remove
+        self.accepted: dict[int, int] = {}  # revision → proposal
+        self.waiting: dict[int, int] = {}  # revision that took back an accepted one → proposal
 
     def teardown(self) -> None:
         report = self.world.check()
@@ -104,12 +107,12 @@ class CurationMachine(RuleBasedStateMachine):
         if self.world.guard == "queue" and self.brings(after):
             assert change.revision is None
             number = max(one.id for one in self.world.proposals())
-            assert f"proposal {number} waits" in change.notes[0]
+            assert any(f"proposal {number} waits" in note for note in change.notes)
             assert number not in self.proposals
             self.proposals[number] = ("open", after - self.now, self.now - after)
             return None
         if self.world.guard == "warn" and self.brings(after):
-            assert "new violation" in change.notes[0]
+            assert any("new violation" in note for note in change.notes)
         self.expect(change, after)
         return change
 
@@ -165,8 +168,11 @@ class CurationMachine(RuleBasedStateMachine):
             return
         moved = self.world.proposal(number).moved
         assert not gone or moved
-        self.expect(self.world.accept(number, reviewer="ann", force=bool(moved)), after)
+        change = self.world.accept(number, reviewer="ann", force=bool(moved))
+        self.expect(change, after)
         self.proposals[number] = ("accepted", comes, goes)
+        if change.revision is not None:
+            self.accepted[change.revision] = number
 
     @precondition(lambda self: self.open())
     @rule(pick=picks)
@@ -201,6 +207,11 @@ class CurationMachine(RuleBasedStateMachine):
         if split and not self.brings(before):
             assert change.revision is not None
             self.expect(self.world.split(change.revision), before)
+            self.proposals[max(self.proposals, default=0) + 1] = (
+                "rejected",
+                set(),
+                set(),
+            )  # the decision that they are two
 
     @precondition(lambda self: len(self.states) > 2)
     @rule(pick=picks)
@@ -212,7 +223,16 @@ class CurationMachine(RuleBasedStateMachine):
             with pytest.raises(worlds.ConflictError):
                 self.world.undo(revision)
             return
-        self.attempt(lambda: self.world.undo(revision), self.now - added | removed)
+        change = self.attempt(lambda: self.world.undo(revision), self.now - added | removed)
+        if change is not None and change.revision is not None:
+            for status, other, these, those in (
+                ("open", "accepted", self.accepted, self.waiting),
+                ("accepted", "open", self.waiting, self.accepted),
+            ):
+                if (number := these.pop(revision, None)) and self.proposals[number][0] == other:
+                    self.proposals[number] = (status, *self.proposals[number][1:])
+                    those[change.revision] = number
+                    break
 
     @invariant()
     def the_world_is_as_the_model_has_it(self) -> None:
@@ -221,7 +241,7 @@ class CurationMachine(RuleBasedStateMachine):
         for word in ("kite", "heron"):
             held = any(isinstance(quad.object, ox.Literal) and quad.object.value == word for quad in self.now)
             assert bool(self.world.search(word)) is held
-        found = {one.id: one.status for one in self.world.proposals(status=None)}
+        found = {one.id: one.status for one in self.world.proposals(status="any")}
         assert found == {number: status for number, (status, _, _) in self.proposals.items()}
 
 

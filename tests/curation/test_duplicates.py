@@ -178,7 +178,7 @@ def test_what_is_asked_wrongly_is_said() -> None:
     with made("") as world:
         assert len(world.duplicates()) == 0
         with pytest.raises(ArgumentError, match="pair of graphs"):
-            world.duplicates(between="ex:partner")  # type: ignore[arg-type]
+            world.duplicates(between=["ex:partner"])  # type: ignore[arg-type]
         with pytest.raises(ArgumentError, match="from 0 to 1"):
             world.duplicates(probability=3)
 

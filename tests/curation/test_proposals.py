@@ -65,6 +65,20 @@ def test_accepting_is_one_revision_of_the_proposer_that_names_the_reviewer(world
         world.reject(1, "too late")
 
 
+def test_an_undo_of_an_undo_accepts_again(world: worlds.World) -> None:
+    proposed = correction(world)
+    change = world.accept(proposed.id, reviewer="ann")
+    for status, author in (("open", "bob"), ("accepted", "eve"), ("open", None), ("accepted", "eve")):
+        change = world.undo(change.revision or 0, author=author)
+        found = world.proposal(proposed.id)
+        assert (found.status, found.reviewer) == (status, author if status == "accepted" else None)
+        assert found.revision == (change.revision if status == "accepted" else None)
+    undone = world.undo(change.revision or 0)
+    world.reject(proposed.id, "no", reviewer="ann")
+    world.undo(undone.revision or 0)  # decided since
+    assert (world.proposal(proposed.id).status, world.check().problems) == ("rejected", [])
+
+
 def test_rejecting_changes_nothing(world: worlds.World) -> None:
     correction(world)
     before = quads_of(world)
@@ -157,7 +171,7 @@ def test_lists_are_narrowed(world: worlds.World) -> None:
     assert ids(author="eve") == ids(entity="ex:b") == [2, 3]
     assert (ids(kind="link"), ids(entity="ex:c"), ids(limit=1), ids(entity="ex:nobody")) == ([2], [2], [1], [])
     world.reject_all([1, 2], "no", reviewer="ann")
-    assert (ids(), ids(status="rejected"), ids(status=None)) == ([3], [1, 2], [1, 2, 3])
+    assert (ids(), ids(status="rejected"), ids(status="any")) == ([3], [1, 2], [1, 2, 3])
     with pytest.raises(worlds.ConflictError):
         world.reject_all([3, 1], "no")
     assert ids() == [3]
@@ -241,7 +255,18 @@ def test_what_cannot_be_proposed(world: worlds.World) -> None:
         world.accept(7)
     with pytest.raises(ValueError, match="status is one of"):
         world.proposals(status="waiting")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="one by one"):
+        world.propose(merge=["ex:a", "ex:b"], add=[("ex:a", "ex:born", 1931)])
     assert world.proposals() == []
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**30])
+def test_a_number_that_no_proposal_has(world: worlds.World, number: int) -> None:
+    correction(world)
+    assert world.proposals(after=number) == []
+    for verb in (world.proposal, world.accept, world.reject):
+        with pytest.raises(ValueError, match=f"there is no proposal {number}"):
+            verb(number)
 
 
 def test_odd_terms_come_back_as_they_were(world: worlds.World) -> None:

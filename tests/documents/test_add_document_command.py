@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import worlds
 from tests.support.documents import KITES, said
 from worlds.cli import app
-from worlds.documents.reading import FORMATS
+from worlds.documents.reading import FORMATS, PACKED
 
 
 @pytest.fixture
@@ -44,9 +45,15 @@ def test_the_command_adds_a_folder(run: Callable[..., Any]) -> None:
     ]
     Path("notes/deep/page.html").write_text("<title>A page</title><p>Cranes.")
     shown = run("notes", "--base", "https://example.org/n/").stdout
-    assert "https://example.org/n/red%20kite: unchanged" in shown
-    assert "revision 2: 1 quad added, 1 removed" in shown
-    assert "nothing changed" in run("notes", "--base", "https://example.org/n/").stdout
+    assert re.search(r"(?m)^https://example.org/n/red%20kite .* no$", shown)
+    assert re.search(r"(?m)^revision  2\nadded     1\nremoved   1$", shown)
+    assert "revision" not in run("notes", "--base", "https://example.org/n/").stdout
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_folder_s_packed_documents_are_read(ending: str, run: Callable[..., Any]) -> None:
+    Path(f"notes/broken{ending.upper()}").write_bytes(b"no such document")
+    assert f"broken{ending.upper()}" in run("notes", "--base", "urn:", code=4).output
 
 
 def test_the_command_adds_a_file(run: Callable[..., Any]) -> None:
@@ -97,5 +104,5 @@ def test_the_exit_codes(arguments: list[str], code: int, run: Callable[..., Any]
 
 
 def test_every_ending_has_one_format() -> None:
-    endings = [ending for some in FORMATS.values() for ending in some]
+    endings = [ending for some in (*FORMATS.values(), PACKED) for ending in some]
     assert len(endings) == len(set(endings))

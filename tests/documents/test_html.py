@@ -107,6 +107,7 @@ def test_a_page_becomes_readable_text() -> None:
         "description": "Two kites.",
         "keywords": ("kites", "birds"),
         "places": {},
+        "left_out": (),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 
@@ -144,10 +145,21 @@ def test_an_empty_world_has_an_empty_context() -> None:
         assert (context.text, context.facts, context.entities, context.left_out) == ("", (), (), 0)
 
 
-@pytest.mark.parametrize("options", [{"budget": 0}, {"budget": True}, {"hops": 3}, {"hops": True}, {"hops": "1"}])
-def test_what_cannot_be_is_refused_by_name(companies: worlds.World, options: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=f"^{next(iter(options))} is "):
-        companies.context("words", **options)  # type: ignore[arg-type]  # on purpose
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("budget", 0),
+        ("budget", True),
+        ("hops", 3),
+        ("hops", True),
+        ("hops", "1"),
+        ("hops", Decimal("sNaN")),
+        ("rerank", Decimal("sNaN")),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(companies: worlds.World, name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        companies.context("words", **{name: value})  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_hub_does_not_crowd_out_what_is_asked() -> None:

@@ -154,7 +154,7 @@ def test_no_class_of_a_predicate_is_missed(world: worlds.World, tmp_path: Path) 
     assert (part.object_classes, part.untold) == ((iri("Hardware"),), 1)
     assert (schema.untyped, schema.unlabelled, schema.sampled) == (1, 4012, False)
     world.backup(tmp_path / "copy.db")
-    assert ", +10 more" in ok("schema", tmp_path / "copy.db")
+    assert " 13 " in ok("schema", tmp_path / "copy.db")
 
 
 def test_names_that_match_or_are_near(tmp_path: Path) -> None:
@@ -251,12 +251,14 @@ def test_a_graph_that_is_no_name(films: worlds.World) -> None:
 def test_the_command(films: worlds.World, path: Path) -> None:
     films.backup(path)
     shown = run("schema", str(path))
-    assert shown[0] == "19 quads, revision 1"
+    assert shown[0].split() == ["revision", "1"]
     assert "classes (3)" in shown
     assert any(line.startswith("ex:Film") and "2" in line.split() for line in shown)
     assert "graphs (3)" in shown
     assert json.loads("\n".join(run("schema", str(path), "--json"))) == films.schema().to_dict()
-    assert "predicates (2, 1 shown)" in run("schema", str(path), "--graph", "ex:g2", "-n", "1")
+    few = run("schema", str(path), "--graph", "ex:g2", "-n", "1")
+    assert "predicates (1)" in few
+    assert "predicate count  2" in few
 
 
 def run(*arguments: str) -> list[str]:

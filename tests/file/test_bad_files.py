@@ -440,6 +440,32 @@ def test_a_full_disk(mount: Mount) -> None:
     assert files_of(mount.path) == {"world.db"}
 
 
+@pytest.mark.parametrize("driver", ["libsql", "sqlite"])
+def test_a_full_disk_names_the_file_that_could_not_be_written(mount: Mount, driver: Any) -> None:
+    with worlds.open(mount.path, embedder=None, driver=driver) as world:
+        lines = [b'<http://a/%d> <http://a/c> "text %d that takes some room" .\n' % (i, i) for i in range(4000)]
+        world.load(b"".join(lines), format="nt", embed=False)
+        with contextlib.suppress(OSError), (mount.folder / "filler").open("wb", buffering=0) as filler:
+            while filler.write(bytes(4096)):
+                pass
+        writes: list[tuple[str, str, Callable[[], object]]] = [
+            ("world.db", "the disk is full", lambda: world.update("INSERT { ?s <urn:a> ?o } WHERE { ?s ?p ?o }")),
+            ("world.db", "the disk is full", world.compact),
+            ("backup.db", "No space left", lambda: world.backup(mount.folder / "backup.db")),
+            ("e.nq", "No space left", lambda: world.export(mount.folder / "e.nq")),
+            ("all", "No space left", lambda: world.export(mount.folder / "all", everything=True)),
+            ("new.db", "the disk is full", lambda: worlds.open(mount.folder / "new.db", embedder=None, driver=driver)),
+            ("r.db", "No space left", lambda: worlds.restore(mount.path, mount.folder / "r.db")),
+        ]
+        for name, said, write in writes:
+            with pytest.raises((IntegrityError, OpenError), match=said) as raised:
+                write()
+            assert str(mount.folder / name) in str(raised.value)
+        assert len(world) == 4000
+        (mount.folder / "filler").unlink()
+        assert world.check().ok
+
+
 def test_a_disk_that_is_full_before_the_world_is_made(mount: Mount) -> None:
     mount.set("size=40k")
     for _ in range(2):

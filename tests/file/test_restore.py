@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import OpenError, World, WorldsError
+from worlds import OpenError, ReadOnlyError, World, WorldsError
 
 CHILD = """
 import sys
@@ -173,3 +176,83 @@ def test_an_encrypted_backup_is_restored_by_its_key(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None, encryption_key="secret") as world:
         assert len(world) == 1
         assert world.check().ok
+
+
+RESTORE = """
+import os, pathlib, signal, sys
+import worlds
+
+backup, path, key, stage = sys.argv[1:]
+
+def dying(name, real):
+    def die(*given, **options):
+        if stage == f"before {name}":
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = real(*given, **options)
+        if stage == f"after {name}":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return die
+
+for name in ("replace", "unlink"):
+    setattr(pathlib.Path, name, dying(name, getattr(pathlib.Path, name)))
+worlds.restore(backup, path, encryption_key=key or None)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("key", ["", "k"], ids=["plain", "encrypted"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "after unlink",
+        "after replace",
+        *(pytest.param(f"before {one}", marks=pytest.mark.long) for one in ("unlink", "replace")),
+    ],
+)
+def test_a_restore_that_is_killed_leaves_the_one_world_or_the_other(tmp_path: Path, key: str, stage: str) -> None:
+    how: dict[str, Any] = {"embedder": None, "encryption_key": key or None}
+    path, backup = tmp_path / "kb.db", tmp_path / "backup.db"
+    with worlds.open(tmp_path / "source.db", **how) as world:
+        world.add([("urn:new", "urn:p", f'"{"new " * 900}"')])
+        world.backup(backup)
+    with worlds.open(path, **how) as world:
+        world.add([(f"urn:old{n}", "urn:p", f'"{"old " * 900}"') for n in range(20)])
+    left = f"import os, worlds; w = worlds.open({str(path)!r}, embedder=None, encryption_key={key or None!r}); "
+    subprocess.run([sys.executable, "-c", left + "w.add([('urn:old', 'urn:p', '\"acknowledged\"')]); os._exit(9)"])
+    assert Path(f"{path}-wal").stat().st_size
+    dead = subprocess.run([sys.executable, "-c", RESTORE, backup, path, key, stage], capture_output=True, text=True)
+    assert (dead.returncode, dead.stdout) == (-signal.SIGKILL, ""), dead.stderr
+    with worlds.open(path, **how) as world:
+        assert world.check().ok
+        assert len(world) == (1 if stage == "after replace" else 21)
+    worlds.restore(backup, path, encryption_key=key or None)
+    with worlds.open(path, **how) as world:
+        assert [str(quad[0]) for quad in world.quads()] == ["urn:new"]
+
+
+def test_a_world_that_cannot_be_opened_is_replaced_with_its_log(path: Path, backup: Path) -> None:
+    killed(child(path, 3))
+    path.write_bytes(path.read_bytes()[:5000])
+    worlds.restore(backup, path)
+    assert_restored(path)
+
+
+@pytest.mark.parametrize("driver", ["libsql", "sqlite"])
+def test_a_file_with_two_names_is_not_written(path: Path, tmp_path: Path, driver: Any) -> None:
+    with worlds.open(path, embedder=None, driver=driver) as world:
+        world.add([("urn:a", "urn:p", '"1"')])
+        os.link(path, tmp_path / "other.db")
+        with pytest.raises(ReadOnlyError, match=r"2 names \(hard links\).*worlds backup"):
+            world.add([("urn:a", "urn:p", '"2"')])
+        assert len(world) == 1
+    for name in (path, tmp_path / "other.db"):
+        with pytest.raises(ReadOnlyError, match="remove the others"):
+            worlds.open(name, embedder=None, driver=driver)
+        with worlds.open(name, embedder=None, driver=driver, read_only=True) as world:
+            assert len(world) == 1
+            world.backup(tmp_path / f"of-{name.name}")
+    (tmp_path / "other.db").unlink()
+    for name in (path, tmp_path / "of-other.db"):
+        with worlds.open(name, embedder=None, driver=driver) as world:
+            assert world.add([("urn:a", "urn:p", '"2"')]).added == 1

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import worlds
 from tests.support.processes import family
 from worlds import QueryError, QueryTimeout
-from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.evaluation import evaluate, parse
 from worlds.graph.query.guard import DEEPEST, MOST_TOKENS, check
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
@@ -98,7 +98,7 @@ TEXTS = """
 import json, sys, threading
 import pyoxigraph as ox
 from worlds import QueryError
-from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.evaluation import evaluate, parse
 from worlds.graph.query.query import Query
 
 def run():
@@ -301,8 +301,28 @@ def test_only_what_is_allowed_reaches_the_network(endpoint: tuple[str, list[str]
             with pytest.raises(QueryError, match="SERVICE is not allowed"):
                 world.query(service, allow_network=hosts)
         assert asked == []
-        assert world.query(service, allow_network=["127.0.0.1"], timeout=20).to_dicts() == [{"o": "from afar"}]  # type: ignore[union-attr]
-        assert asked == ["/"]
+        for more in ("", "FROM <urn:g> FROM <urn:h>"):
+            query = service.replace("?o {", f"?o {more} {{", 1)
+            assert world.query(query, allow_network=["127.0.0.1"], timeout=20).to_dicts() == [{"o": "from afar"}]  # type: ignore[union-attr]
+            assert asked == ["/"], "once"
+            asked.clear()
+
+
+def test_what_is_only_read_reaches_no_network(endpoint: tuple[str, list[str]]) -> None:
+    url, asked = endpoint
+    service = f"SERVICE <{url}> {{ $this ?p ?o FILTER(<urn:f>(?o)) }}"
+    for form in ("SELECT $this", "ASK"):
+        parse(Query(f"{form} {{ {service} }}"))
+    with worlds.open(embedder=None) as world:
+        for query in (f"ASK {{ {service} BIND(1 AS ?o) }}", f"SELECT * {{ {service} BIND(1 AS ?o) }}"):
+            with pytest.raises(QueryError, match=r"\?o has a value already"):
+                world.query(query, allow_network=True)
+        constraint = f'<urn:S> sh:targetNode <urn:a> ; sh:sparql [ sh:select "SELECT $this {{ {service} }}" ] .'
+        with pytest.raises(worlds.ShapesError, match="SERVICE, which pre-binding does not allow"):
+            world.validate(shapes=f"@prefix sh: <http://www.w3.org/ns/shacl#> . {constraint}".encode())
+        with worlds.group({"one": world}) as group, pytest.raises(QueryError, match="SERVICE"):
+            group.query(f"SELECT * {{ {service} }}")
+    assert asked == []
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -337,6 +357,20 @@ class TestLimits:
                 world.query(ENDLESS, timeout=0.3)
             world.add([(iri("new"), iri("p"), 1)])
             assert len(world.query("SELECT ?s { ?s ?p 1 }", timeout=30)) == 2  # type: ignore[arg-type]  # no ASK
+
+    @pytest.mark.parametrize("timeout", [float("inf"), 1e300, 2**70])
+    def test_a_limit_may_be_longer_than_anything_lasts(self, timeout: float) -> None:
+        with worlds.open(embedder=None) as world:
+            world.add([(iri("s"), iri("p"), 1)])
+            assert world.update("INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", timeout=timeout).added == 1
+            assert world.query("SELECT ?o { ?s ?p ?o FILTER(?o > 1) }", timeout=timeout).to_dicts() == [{"o": 2}]  # type: ignore[union-attr]
+            assert world.explain("SELECT * { ?s ?p ?o }", timeout=timeout).results == 2
+            world.pattern_timeout = timeout
+            assert len(world.search("a", where="?subject ?p 1")) == 0
+
+    @linux
+    def test_a_limit_of_memory_may_be_more_than_there_is(self, store: ox.Store) -> None:
+        assert len(ask(store, "SELECT * { ?s ?p ?o }", max_memory=10**30)) == 2000
 
     @linux
     @pytest.mark.parametrize("timeout", [None, 30])

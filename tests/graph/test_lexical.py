@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -106,3 +107,52 @@ def test_results_have_the_given_form_unless_the_query_made_it() -> None:
         triples = world.query("CONSTRUCT { ?s ex:m 7 } WHERE { ?s ex:n ?n }")
         assert isinstance(triples, worlds.Triples)
         assert '"7"^^' in triples.serialize("nt")
+
+
+def test_a_form_goes_with_its_last_quad() -> None:
+    one, same, other = (typed(text, XSD + "integer") for text in ("01", "1", "001"))
+    held = {one, same}
+    forms = LexicalForms(lambda asked: [term in held for term in asked])
+    forms.learn([one, same])
+    held.discard(one)
+    gone = forms.forget([one])
+    assert forms.restored(same) == same
+    assert forms.others(same) == []
+    held.add(one)
+    forms.unlearn(gone)
+    assert forms.others(same) == [one]
+    held.clear()
+    forms.forget([one, same])
+    held.add(other)
+    forms.learn([other])
+    assert forms.restored(same) == other
+
+
+def test_results_have_the_form_of_the_quad_that_holds_now(tmp_path: Path) -> None:
+    def shown(world: worlds.World) -> list[str]:
+        found: Any = world.query("SELECT ?n { ?s <urn:p> ?n }")
+        return [str(row.n) for row in found]
+
+    def quad(text: str, datatype: str = "integer") -> tuple[str, str, str]:
+        return ("urn:s", "urn:p", f'"{text}"^^<{XSD}{datatype}>')
+
+    with worlds.open(tmp_path / "w.db", embedder=None) as world:
+        world.add([quad("01")])
+        assert shown(world) == ["01"]
+        world.add([("urn:t", "urn:q", f'"1"^^<{XSD}integer>')])
+        removed = world.remove([("urn:t", "urn:q", f'"1"^^<{XSD}integer>')])
+        assert shown(world) == ["01"]
+        world.undo(removed.revision or 0)
+        world.remove([("urn:t", "urn:q", f'"1"^^<{XSD}integer>')])
+        world.remove([quad("01")])
+        world.add([quad("1")])
+        assert shown(world) == ["1"]
+        world.add([quad("2.50", "decimal")])
+        world.remove([quad("1")])
+    with worlds.open(tmp_path / "w.db", embedder=None) as world:
+        world.add([quad("001")])
+        assert sorted(shown(world)) == ["001", "2.50"]
+        world.remove([quad("001")])
+        world.compact()
+        world.add([quad("+1")])
+        assert sorted(shown(world)) == ["+1", "2.50"]

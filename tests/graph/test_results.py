@@ -17,6 +17,7 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worlds.graph.cells import unescaped
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Row, Solutions, Triples
 from worlds.graph.terms import RDF, XSD, Term, format_term
@@ -250,7 +251,7 @@ def test_csv_comes_back_in_query_order(rows: list[dict[str, Term | None]]) -> No
         for name, cell in zip(head, cells, strict=True):
             term = row[name]
             if isinstance(term, ox.NamedNode | ox.Literal):
-                assert cell == term.value
+                assert unescaped(cell) == term.value
             else:
                 assert cell == ("" if term is None else format_term(term))
 
@@ -271,6 +272,8 @@ def test_no_variables_and_no_solutions_are_documents_too(format: str) -> None:
 
 
 def test_an_unknown_results_format_is_refused() -> None:
+    with pytest.raises(TypeError, match="a format is named by a str, not None"):
+        Solutions([], []).serialize(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'turtle' is not a results format"):
         Solutions([], []).serialize("turtle")
 

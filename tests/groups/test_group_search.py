@@ -215,9 +215,30 @@ def test_a_text_of_two_worlds_is_one_hit() -> None:
             assert len(group.search("kite", group_by="subject")) == 2
 
 
+def test_an_fts5_expression_is_asked_of_each_world(both: Both) -> None:
+    for expression in ("NEAR(kitea lakeb, 20)", "kiteb NOT lakeb"):
+        one, many = (world.search(expression, syntax="fts5", mode="text", limit=1000) for world in both)
+        assert {hit.text for hit in many} == {hit.text for hit in one} != set()
+        assert len({hit.world for hit in many}) == SHARDS
+
+
+def test_worlds_whose_letters_are_tokens_answer_as_one() -> None:
+    random_ = random.Random(5)
+    texts = [(f"{EX}s{number}", f"{EX}p", f'"{_text(random_)}"') for number in range(60)]
+    opened = [worlds.open(embedder=None) for _ in range(3)]
+    for world in opened:
+        world.policy = world.policy.with_(tokenizer="trigram")
+    one, *others = opened
+    one.add(texts)
+    others[0].add(texts[:20])
+    others[1].add(texts[20:])
+    with worlds.group({"a": others[0], "b": others[1]}) as group:
+        _same(one.search("tea cloudb"), group.search("tea cloudb"))
+    for world in opened:
+        world.close()
+
+
 def test_what_a_group_refuses(both: Both) -> None:
-    with pytest.raises(ValueError, match="FTS5"):
-        both.group.search("kite", syntax="fts5")
     with pytest.raises(ValueError, match="one world at least"):
         worlds.group([])
     for strange in ("kb.db", None, {5: both.one}):

@@ -12,7 +12,7 @@ import rdflib
 import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
-from tests.support.mcp_clients import Agent, Connect, ask, inside
+from tests.support.mcp_clients import Agent, Connect, ask, inside, text_of
 from worlds.mcp.rendering import tokens
 
 
@@ -184,7 +184,7 @@ def test_full_text_gives_the_passage(space: worlds.World, reading: Connect) -> N
     ask(reading, scenario)
 
 
-@pytest.mark.parametrize("budget", [100, 300, 1000])
+@pytest.mark.parametrize("budget", [600, 1000, 3000])
 def test_pages_within_a_budget_lose_and_repeat_nothing(space: worlds.World, reading: Connect, budget: int) -> None:
     whole = [hit.snippet for hit in space.search("water", limit=100)]
     assert 20 < len(whole) < 100
@@ -228,7 +228,7 @@ def test_what_the_budget_cuts_is_told(space: worlds.World) -> None:
         ):
             answer = await agent.text(tool, **arguments)
             assert tokens(answer) < 600, tool
-            assert re.search("not shown|left out", answer), tool
+            assert re.search("not shown|left out|Cut: raise", answer), tool
 
     ask(inside(space, token_budget=500), scenario)
 
@@ -463,3 +463,74 @@ def test_a_description_says_where_each_value_is_from() -> None:
             assert found["sources"] == ["r1, r2 ex:g", "r2 ex:g"]
 
         ask(inside(world), scenario)
+
+
+LONG = "about a rover that found water and clay in a crater on Mars, " * 40
+CALLS: dict[str, dict[str, Any]] = {
+    "schema": {"limit": 1000},
+    "describe": {"iri": "ex:hub", "limit": 1000},
+    "form": {"iri": "ex:hub"},
+    "history": {"limit": 200},
+    "provenance": {"predicate": "ex:near"},
+    "validate": {},
+    "search": {"query": "rover", "limit": 100, "full_text": True, "facets": True, "sql": True},
+    "context": {"question": "What is near the Hub?"},
+    "brief": {"question": "Which things are near the Hub?"},
+    "similar": {"iri": "ex:n1", "limit": 100, "mode": "text"},
+    "resolve": {"names": ["Rover 1", "Hub"] * 20, "limit": 20},
+    "mentions": {"text": "Hub and Rover 12 and " * 200},
+    "verify": {"subject": "ex:hub", "predicate": "ex:near", "object": "ex:none"},
+    "contradictions": {"limit": 100},
+    "duplicates": {"probability": 0, "limit": 100},
+    "report": {},
+    "sparql": {"query": "SELECT * { ?s ?p ?o }", "limit": 1000},
+    "propose": {"why": "x" * 900, "add": [["ex:a", "ex:b", f'"{number} {LONG}"'] for number in range(50)]},
+    "propose_all": {"of": "duplicates", "limit": 100},
+    "proposals": {"limit": 100},
+    "amend": {"id": 1, "why": "x", "add": [["ex:a", "ex:b", '"c"']]},
+    "update": {"update": "INSERT DATA { ex:a ex:b 1 }"},
+    "add": {"quads": [["ex:hub", "ex:near", f"ex:m{number}"] for number in range(200)]},
+    "tell": {"facts": [["Hub", "near", f"nobody {number}"] for number in range(100)], "dry_run": True},
+    "undo": {"revision": 2},
+    "sync": {},
+    "read_graph": {},
+    "search_nodes": {"query": "rover"},
+    "open_nodes": {"names": [f"n{number}" for number in range(100)]},
+    "create_entities": {"entities": [{"name": f"m{n}", "entityType": "t", "observations": [LONG]} for n in range(50)]},
+    "create_relations": {"relations": [{"from": "n1", "to": f"n{n}", "relationType": "r"} for n in range(100)]},
+    "add_observations": {"observations": [{"entityName": f"n{n}", "contents": [f"again {LONG}"]} for n in range(50)]},
+    "delete_observations": {"deletions": [{"entityName": "n1", "observations": [LONG]}]},
+    "delete_relations": {"relations": [{"from": "n1", "to": "n2", "relationType": "r"}]},
+    "delete_entities": {"entityNames": ["n1"]},
+}
+
+
+@pytest.mark.parametrize("profile", ["all", "memory"])
+def test_no_answer_is_larger_than_its_budget(profile: str) -> None:
+    async def scenario(agent: Agent) -> None:
+        tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+        assert set(tools) <= set(CALLS)
+        if profile == "memory":
+            many = [{"name": f"n{n}", "entityType": "thing", "observations": [f"{n} {LONG}"]} for n in range(100)]
+            await agent.call("create_entities", entities=many)
+        for name in (one for one in CALLS if one in tools):
+            budgets = (100, 400) if "token_budget" in tools[name].input_schema["properties"] else (None,)
+            for most in budgets:
+                told = await agent.call(name, **CALLS[name], **({} if most is None else {"token_budget": most}))
+                text = text_of(told)
+                size = tokens(text) + tokens(json.dumps(told.structured_content, ensure_ascii=False))
+                assert told.is_error or size <= (most or 300), (name, most, size)
+                if size > 0.9 * (most or 300) and not told.is_error:
+                    assert re.search("not shown|left out|Cut: raise|cursor", text), name
+
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://ex/")
+        lines = [
+            f'ex:n{n} a ex:C{n % 30} ; rdfs:label "Rover {n % 60}" ; ex:p{n % 40} "{n} {LONG}" .' for n in range(120)
+        ]
+        lines += [f"ex:hub ex:near ex:n{n} ; ex:q{n} {n} . ex:n{n} ex:at ex:hub ." for n in range(120)]
+        head = "PREFIX ex: <http://ex/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ex:hub rdfs:label 'Hub' ."
+        world.load(f"{head} {' '.join(lines)}".encode(), format="turtle")
+        for number in range(60):
+            world.add([("ex:hub", "ex:near", f"ex:z{number}")], message=f"{number} {LONG}"[:900])
+        ask(inside(world, allow_writes=True, tools=profile, token_budget=300), scenario, 120)

@@ -165,7 +165,7 @@ def answers(world: World, dice: random.Random, scope: tuple[str, ...] | None) ->
         lambda: seen.report().to_dict(),
         lambda: [str(seen.describe(one.iri)) for one in seen.resolve(words).candidates],
         lambda: [seen.brief(words).to_dict(), seen.verify(words).to_dict()],
-        lambda: [one.to_dict() for one in seen.proposals(status=None)],
+        lambda: [one.to_dict() for one in seen.proposals(status="any")],
         lambda: [len(seen), seen.graphs(), seen.stats().to_dict(), list(seen.quads())],
         lambda: [one.to_dict() for one in seen.mentions(words).mentions],
         lambda: [str(seen.search(words, where="?subject <urn:x> ?y").notes), seen.describe(f"urn:{words[:3]}")],

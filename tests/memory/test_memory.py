@@ -260,6 +260,7 @@ def test_one_forgets_what_was_recalled_a_key_a_session_or_all(world: World, ann:
     beneath = world.memory(scope=(*ANN, "x"))
     beneath.retain("five kites")
     assert ann.forget(key="k").memories == 1
+    assert ann.forget(key="k").memories == ann.forget(key="never used").memories == 0
     assert ann.forget(session="s").memories == 2
     assert set(texts(ann)) == {"four kites", "five kites"}
     (four,) = [one for one in ann.memories() if one.text == "four kites"]
@@ -326,6 +327,62 @@ def test_all_of_a_scope_is_purged_and_those_beneath_stay(world: World, ann: Memo
     assert not prove("two zebras told", world.path)  # which somebody else was told, too
     assert texts(ann) == ["three beneath"]
     assert texts(world.memory(scope=("user", "bob"))) == ["two zebras told"]
+
+
+def test_all_of_a_scope_takes_its_proposals_with_all_that_was_said_of_them(world: World, ann: Memory) -> None:
+    word, scope = "Zyxophil", ann.world
+    world.load(b'<https://ex.example/bob2> a <https://ex.example/Person> ; '
+               b'<http://www.w3.org/2000/01/rdf-schema#label> "Bob" .', format="turtle")  # fmt: skip
+    unsure = world.tell([("Bob", "works at", f"{word} told")], scope=ANN, vocabulary="open", author="bot")
+    assert unsure.facts[0].became == "proposed"
+    proposed = [
+        scope.propose(add=[("urn:a", f"urn:{word}-predicate", "urn:b")]),
+        scope.propose(add=[("urn:a", "urn:p", f'"{word} \\"quoted\\""')], why=f"{word} as the reason"),
+        scope.propose(add=[("urn:a", "urn:p", '"2"')], relies_on=[("urn:a", "urn:p", f'"{word} relied on"')]),
+        *(scope.propose(add=[("urn:a", "urn:p", number)]) for number in range(3, 7)),
+    ]
+    amended, remarked, accepted, rejected = (one.id for one in proposed[3:])
+    scope.amend(amended, add=[("urn:a", "urn:p", f'"{word} amended"')])
+    scope.amend(amended, add=[("urn:a", "urn:p", '"amended anew"')])
+    scope.amend(remarked, why=f"{word} remarked")
+    scope.accept(accepted, why=f"{word} accepted")
+    scope.reject(rejected, f"{word} rejected")
+    other = world.propose(add=[("ex:acme", "ex:motto", '"kites"')], why="a proposal of the world")
+    beneath = world.memory(scope=(*ANN, "x")).world.propose(add=[("urn:a", "urn:p", '"beneath"')])
+    world.compact()
+    assert not prove(word, world.path)
+    ann.forget(everything=True, purge=True)
+    world.compact()
+    assert prove(word, world.path).traces == ()
+    assert [one.id for one in world.proposals(status="any")] == [other.id]
+    assert [one.id for one in world.memory(scope=(*ANN, "x")).world.proposals()] == [beneath.id]
+
+
+def test_a_memory_that_is_purged_takes_the_proposals_of_its_scope_that_quote_it(world: World, ann: Memory) -> None:
+    ann.retain('Quentin says "no" to kites', key="a")
+    quoting = ann.world.propose(add=[("urn:a", "urn:p", '"Quentin says \\"no\\" to kites"')])
+    reason = ann.world.propose(add=[("urn:a", "urn:p", 2)], why='since Quentin says "no" to kites')
+    other = ann.world.propose(add=[("urn:a", "urn:p", 3)], why="for another reason")
+    ann.forget(key="a", purge=True)
+    assert {quoting.id, reason.id} & {one.id for one in ann.world.proposals()} == set()
+    assert [one.id for one in ann.world.proposals()] == [other.id]
+
+
+def test_the_proof_looks_at_what_killed_processes_left(world: World, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    for place in (
+        f"{world.path}-sparql/1/a.sst", f"{world.path}-journal", f"{world.path}-follow/world.db",
+        tmp_path / ".push-1/w.db",
+        tmp_path / f".{Path(world.path).name}.1a2b3c4d.backup.part", tmp_path / ".pull-2/w.db",
+        tmp_path / "temporary/worlds-1.db", tmp_path / f".{Path(world.path).name}.1a2b3c4d.part",
+    ):  # fmt: skip
+        file = Path(place)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("a Zyxophil stands here")
+        assert [one.file for one in prove("Zyxophil", world.path).traces] == [file]
+        file.unlink()
+    assert prove("Zyxophil", world.path)
 
 
 # --- facts by name ----------------------------------------------------------------------------------------------------

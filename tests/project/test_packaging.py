@@ -28,7 +28,6 @@ NEEDS = {
     "worlds.cli.": ("server",),
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),
-    "worlds.adapters.mirroring": ("remote",),
     "worlds.embedders.": ("semantic", "onnx", "model"),
     "worlds.groups.workers": ("cluster",),
     "worlds.search.rerank": ("semantic",),

@@ -86,15 +86,16 @@ def test_every_single_verb_is_done_anew(served: Served) -> None:
     entities = [f"{EX}s{number}" for number in range(4)]
     shape = "@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:shape> a sh:NodeShape ; sh:targetClass <urn:C> ."
     merged: list[Any] = []
+    proposed: list[int] = []
     verbs: dict[str, Callable[[], object]] = {
         "merge": lambda: merged.append(one.merge(*entities[:2]).revision),
         "split": lambda: one.split(merged[0]),
         "distinct": lambda: one.distinct(*entities[2:]),
-        "propose": lambda: one.propose(add=[kite(7)], why="seen"),
-        "propose a second": lambda: one.propose(add=[kite(8)], why="seen"),
-        "amend": lambda: one.amend(1, why="surely"),
-        "accept": lambda: one.accept(1),
-        "reject": lambda: one.reject(2, "no"),
+        "propose": lambda: proposed.append(one.propose(add=[kite(7)], why="seen").id),
+        "propose a second": lambda: proposed.append(one.propose(add=[kite(8)], why="seen").id),
+        "amend": lambda: one.amend(proposed[0], why="surely"),
+        "accept": lambda: one.accept(proposed[0]),
+        "reject": lambda: one.reject(proposed[1], "no"),
         "policy": lambda: setattr(one, "policy", one.policy.changed({"exclude": [EX + "q"]}, {})),
         "retention": lambda: setattr(one, "retention", Retention(revisions=100)),
         "default_graph": lambda: setattr(one, "default_graph", "union"),
@@ -113,7 +114,7 @@ def test_every_single_verb_is_done_anew(served: Served) -> None:
             pytest.fail(f"{name}: {error}")
         conflicts += one.replica.conflicts - before
     assert conflicts
-    assert one.proposal(1).status == "accepted"
+    assert one.proposal(proposed[0]).status == "accepted"
     assert not one.check().problems
 
 

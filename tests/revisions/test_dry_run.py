@@ -14,6 +14,7 @@ import worlds
 from tests.revisions.test_any_history import some_quads
 from tests.support.command_line import DATA, ok
 from tests.support.readback import quads_of
+from worlds.graph.terms import format_term, to_oxigraph
 
 INSERT = 'INSERT { ?s <urn:q> "new" } WHERE { ?s <urn:p> ?o }'
 TRIPLE = ("urn:a", "urn:p", '"red kite"')
@@ -54,6 +55,10 @@ def test_a_dry_run_gives_the_difference_that_the_write_makes(world: Any, name: s
     before, stats = quads_of(world), world.stats()
     diff = WRITES[name](world, dry_run=True)
     assert isinstance(diff, worlds.Diff)
+    shown = json.loads(json.dumps(diff.to_dict()))
+    assert shown["counts"] == {"added": len(diff.added), "removed": len(diff.removed)}
+    assert shown["added"] == [[one and format_term(to_oxigraph(one)) for one in quad] for quad in diff.added]
+    assert len(diff.to_dict(1)["added"]) == min(1, len(diff.added))
     assert quads_of(world) == before
     assert world.stats() == stats
     assert world.query(count)[0].n.toPython() == len(before)

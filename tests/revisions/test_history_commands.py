@@ -29,9 +29,9 @@ BARE = ["--embedder", "none"]
 
 def test_the_log_is_a_table(kb: Path) -> None:
     lines = ok("log", kb).splitlines()
-    assert lines[0].split() == ["revision", "time", "added", "removed", "author", "message"]
+    assert lines[0].split() == ["revision", "time", "author", "message", "added"]
     assert [line.split()[0] for line in lines[2:]] == ["2", "1"]
-    assert lines[3].endswith("ann     first of all")
+    assert "ann     first of all" in lines[3]
     told = json.loads(ok("log", kb, "--json", "-n", "1"))["revisions"]
     assert [entry["revision"] for entry in told] == [2]
     assert datetime.datetime.fromisoformat(told[0]["time"]).tzinfo is not None
@@ -109,7 +109,7 @@ def test_a_patch_is_applied_three_ways(kb: Path, tmp_path: Path) -> None:
 
 def test_an_undo_and_its_conflict(kb: Path) -> None:
     assert "1 removed" in ok("undo", kb, "2", "--author", "bob", "-m", "wrong file", *BARE)
-    assert ok("log", kb, "-n", "1").endswith("bob     wrong file\n")
+    assert "bob     wrong file" in ok("log", kb, "-n", "1")
     assert "cannot be undone as a whole, because revision 3 changed 1 quad" in fails(7, "undo", kb, "2", *BARE)
     assert ok("undo", kb, "2", "--force", *BARE) == "nothing changed: all that it did was changed back since\n"
     told = json.loads(ok("undo", kb, "3", "--json", *BARE))
@@ -131,23 +131,23 @@ def test_a_patch_is_printed_and_applied(kb: Path, tmp_path: Path) -> None:
     patch.write_text(ok("patch", kb, "2", "0"))
     told = json.loads(ok("apply", kb, patch, "--json", "--no-embed", "--author", "eve", "-m", "all gone"))
     assert told["removed"] == 3
-    assert ok("log", kb, "-n", "1").endswith("eve     all gone\n")
+    assert "eve     all gone" in ok("log", kb, "-n", "1")
     assert "line 1, column 1" in fails(4, "apply", kb, "-", "--no-embed", input="nonsense\n")
     fails(3, "apply", kb, tmp_path / "none", "--no-embed")
 
 
 def test_pruning(kb: Path) -> None:
-    assert ok("prune", kb, "2") == "1 revision forgotten; history begins with revision 2\n"
+    assert ok("prune", kb, "2") == "forgotten  1\nfirst      2\n"
     assert fails(9, "undo", kb, "1", *BARE) == "revision 1 is forgotten: history begins with revision 2"
     assert json.loads(ok("prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
     with worlds.open(kb, embedder=None) as world:
         assert world.retention == Retention(revisions=5)
-    assert ok("prune", kb, "--keep", "0") == "1 revision forgotten; no revision is left\n"
+    assert ok("prune", kb, "--keep", "0") == "forgotten  1\n"
     ok("prune", kb, "--keep-all")
     ok("prune", kb, "2025-01-31")
     for arguments in ([], ["2", "--keep", "1"], ["tomorrow"], ["9"], ["--keep-days", "-1"]):
         assert run("prune", kb, *arguments).exit_code == 2
-    assert ok("check", kb) == "no problems\n"
+    assert ok("check", kb).endswith("\nno problems\n")
 
 
 @pytest.mark.parametrize("command", ["log", "diff", "undo", "patch", "apply", "prune"])

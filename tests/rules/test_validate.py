@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pyshacl
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -122,6 +123,8 @@ def compared(graph: rdflib.Graph) -> list[str]:
 def test_it_finds_what_pyshacl_finds(data: list[tuple[str, str, str]], asked: list[str]) -> None:
     text = PREFIXES + "".join(f"{s} {p} {o} .\n" for s, p, o in data)
     given_shapes = PREFIXES + "\n".join(asked)
+    # pySHACL orders a date before any number; SPARQL has an error there, and so a violation (SHACL, 4.3).
+    assume("^^xsd:date" not in text or not re.search("lusive|lessThan", given_shapes))
     normalise, rdflib.NORMALIZE_LITERALS = rdflib.NORMALIZE_LITERALS, False
     try:
         graphs = [rdflib.Graph().parse(data=one, format="turtle") for one in (text, given_shapes)]
@@ -209,6 +212,30 @@ def test_what_cannot_be_checked_is_refused(shape: str, message: str, world: Worl
     world.load(PERSONS, format="turtle")
     with pytest.raises(worlds.ShapesError, match=message):
         world.validate(shapes=f"{PREFIXES} ex:S a sh:NodeShape ; {shape} .".encode())
+
+
+@pytest.mark.parametrize(
+    "given", [b"", PERSONS, b"@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:s> a sh:NodeShape ; sh:minLength 1 ."]
+)
+def test_shapes_without_a_target_are_refused(given: bytes, world: World) -> None:
+    world.load(PERSONS, format="turtle")
+    with pytest.raises(worlds.ShapesError, match="no shape with a target"):
+        world.validate(shapes=given)
+
+
+def test_target_classes_without_instances_are_noted(world: World) -> None:
+    world.load(PERSONS, format="turtle")
+    world.bind("ex", "http://ex/")
+    report = world.validate(shapes=SHAPES.replace(b"ex:Person ", b"ex:Persn "))
+    assert report.notes == ("no instances of the target class ex:Persn (did you mean ex:Person?)",)
+    assert report
+    assert report.notes[0] in str(report)
+    assert report.to_dict()["notes"] == list(report.notes)
+    world.add([("ex:Man", "rdfs:subClassOf", "ex:Human"), ("ex:carl", "rdf:type", "ex:Man")])
+    text = SHAPES.replace(b"ex:Person ", b"ex:Human, ex:Zeppelin ")
+    assert world.validate(shapes=text).notes == ("no instances of the target class ex:Zeppelin",)
+    assert not world.validate(shapes=SHAPES).notes
+    assert not world.validate(shapes=text, subjects=["ex:ann"]).notes
 
 
 def test_many_nodes_are_read_by_predicate_and_few_by_node(world: World) -> None:

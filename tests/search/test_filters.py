@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ def test_wrong_options_are_errors(birds: World) -> None:
         {"min_similarity": 1.5},
         {"min_similarity": float("nan")},
         {"rerank": 5},
+        {"rerank": Decimal("sNaN")},
         {"rerank": ""},
         {"rerank_top": 0},
         {"rerank_timeout": -1},

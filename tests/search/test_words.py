@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import time
+import unicodedata
 from typing import Any
 
 import libsql_experimental
@@ -9,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.fts import CREATE_TEXTS
-from worlds.search.words import MAX_BEGINNINGS, MAX_CHARS, MAX_PHRASE, MAX_TERMS, STOP_WORDS, to_match
+from worlds.errors import QueryError
+from worlds.search.words import MAX_BEGINNINGS, MAX_WORDS, STOP_WORDS, to_match
 from worlds.texts.segmentation import segment
 
 
@@ -49,8 +52,8 @@ def index() -> Index:
     [
         ("boundary layer", '"boundary" OR "layer"'),
         ("what is the boundary of a layer?", '"boundary" OR "layer"'),
-        ("jet after jet", '"jet" OR "jet"'),
-        ("to be or not to be", '"to" OR "be" OR "or" OR "not" OR "to" OR "be"'),
+        ("jet after Jet", '"jet"'),
+        ("to be or not to be", '"to" OR "be" OR "or" OR "not"'),
         ("The Who", '"The" OR "Who"'),
         ('"boundary layer" flow', '"boundary layer" OR "flow"'),
         ("“boundary layer” «heat»", '"boundary layer" OR "heat"'),
@@ -71,7 +74,7 @@ def index() -> Index:
         ("x-ray", '"x-ray" OR "ray"'),
         ("covid-19", '"covid-19" OR "covid" OR "19"'),
         ("U.S.A.", '"U.S.A"'),
-        ("C++ and C#", '"C" OR "C"'),
+        ("C++ and C#", '"C"'),
         ("foo:bar", '"foo" OR "bar"'),
         ("it's Smith's", '"Smith"'),
         ("don't panic", '"panic"'),
@@ -95,13 +98,16 @@ def index() -> Index:
         ("हिन्दी", '"हिन्दी"'),
         ("naïve\ud800café", '"naïve" OR "café"'),
         ("a\0flow", '"flow"'),
+        ("o\ufb03ce CO₂ ＡＢＣ", '"office" OR "CO2" OR "ABC"'),
+        ("party🎉 👩\u200d🚀", '"party" OR "\U000ff389" OR "\U000ff469 \U000ff680"'),
+        ("Łódź -🎉", '("Lódź") NOT ("\U000ff389")'),
     ],
 )
 def test_the_expression(words: str, expected: str) -> None:
     assert to_match(words) == expected
 
 
-@pytest.mark.parametrize("words", ["", "  ", '"', '""', "-", '-""', "*", "()", "...", "\0", "\ud800", "😀", "!?🤔"])
+@pytest.mark.parametrize("words", ["", "  ", '"', '""', "-", '-""', "*", "()", "...", "\0", "\ud800", "!?→", "\u00ad"])
 def test_nothing_to_search_for(words: str) -> None:
     assert to_match(words) is None
 
@@ -141,6 +147,30 @@ def test_nothing_to_search_for(words: str) -> None:
         ("C++", "Programming in C"),
         ("it's", "it is what it's"),
         ("foo_bar", "call foo_bar()"),
+        ("office", "the o\ufb03ce"),
+        ("o\ufb03ce", "the office"),
+        ("cooperation", "co\u00adoperation"),
+        ("zerowidth", "zero\u200bwidth"),
+        ("می\u200cخواهم", "میخواهم"),
+        ("CO2", "CO₂"),
+        ("カタカナ", "ｶﾀｶﾅ"),
+        ("한글", unicodedata.normalize("NFD", "한글")),
+        ("Lodz", "Łódź"),
+        ("Øst", "ost"),
+        ("Οδυσσεας", "Οδυσσέας Ελύτης"),
+        ("αθήνα", "ΑΘΗΝΑ"),
+        ("αθηνα", unicodedata.normalize("NFD", "ἀθήνᾱ")),
+        ("שלום", "שָׁלוֹם"),
+        ("كتاب", "كِتَاب"),
+        ("مُحَمَّد", "محمـد"),
+        ("أحمد", unicodedata.normalize("NFD", "أحمد")),
+        ("STRASSE", "straße"),
+        ("Œuvre", "oeuvre"),
+        ("👩\u200d🚀", "an astronaut 👩\u200d🚀 here"),
+        ("👍", "well done👍🏽"),
+        ("❤", "I ❤\ufe0f it"),
+        ("Worlds", "Worlds™"),
+        ("⑴", "1"),
     ],
 )
 def test_words_find_a_text(index: Index, words: str, text: str) -> None:
@@ -167,10 +197,23 @@ def test_words_do_not_find_a_text(index: Index, words: str, text: str) -> None:
     assert index.find(words) == []
 
 
-def test_a_repeated_word_counts_again(index: Index) -> None:
+def test_a_repeated_word_counts_once(index: Index) -> None:
     index.fill("jet of air", "wing of lead", *["other words here"] * 9)
-    assert index.find("jet wing wing") == [1, 0]
-    assert index.find("jet wing jet") == [0, 1]
+    assert index.find("jet wing wing") == index.find("jet wing jet") == [0, 1]
+    assert index.find("hay " * 20_000 + "wing") == [1]
+
+
+def test_a_question_of_any_length_is_read_whole(index: Index) -> None:
+    index.fill("zirconium", "中间的词语")
+    words = " ".join(f"w{number}" for number in range(5000))
+    assert index.find(f"{words} zirconium") == [0]
+    assert index.find(f'"{"hay " * 100}" {words}{"," * 10_000} zirconium') == [0]
+    assert index.find("人" * 200 + "词语") == [1]
+    index.fill("hay " * 99 + "stack")
+    assert index.find('"' + "hay " * 99 + 'stack"') == [0]
+    assert index.find('"' + "hay " * 99 + 'needle"') == []
+    with pytest.raises(QueryError, match="different words"):
+        to_match(" ".join(f"w{number}" for number in range(MAX_WORDS + 1)))
 
 
 def test_a_longer_run_comes_before_its_pairs(index: Index) -> None:
@@ -228,7 +271,6 @@ def test_an_excluded_word_is_never_found(index: Index, text: list[str], word: st
 def test_bounds(words: str, more: str) -> None:
     match = to_match(f"{words} " * 50 + more)
     if match is not None:
-        assert match.count(" OR ") <= 2 * MAX_TERMS
         assert match.count('"*') <= 2 * MAX_BEGINNINGS
 
 
@@ -238,38 +280,34 @@ def test_bounds(words: str, more: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "a" * 1_000_000,
-        "wing " * 200_000,
+        "a" * 100_000,
+        "wing " * 40_000,
         " ".join(f"word{number}" for number in range(5000)),
-        "(" * 1_000_000,
-        '"' * 1_000_000,
-        "“" * 1_000_000,
-        "«" * 1_000_000,
-        "*" * 1_000_000,
-        "ab* " * 250_000,
-        "-ab " * 250_000,
-        "'s!" * 300_000,
-        "a." * 500_000,
-        "中" * 1_000_000,
-        "ก็" * 500_000,
-        '"' + "wing jet " * 100_000 + '"',
-        '"a' + "🤔" * (MAX_CHARS - 4) + 'b"',
+        "(" * 100_000,
+        '"' * 100_000,
+        "“" * 100_000,
+        "«" * 100_000,
+        "*" * 100_000,
+        "ab* " * 25_000,
+        "-ab " * 25_000,
+        "'s!" * 60_000,
+        "a." * 50_000,
+        "中" * 100_000,
+        "ก็" * 50_000,
+        '"' + "wing jet " * 20_000 + '"',
+        '"a' + "🤔" * 60_000 + 'b"',
     ],
     ids=lambda words: words[:9],
 )
-def test_a_million_characters_are_no_trouble(index: Index, words: str) -> None:
+def test_a_hundred_thousand_characters_are_no_trouble(index: Index, words: str) -> None:
     index.fill("a wing and a jet", "中中中ก็ก็ก็")
     began = time.process_time()
-    index.find(words)
-    assert time.process_time() - began < 1  # about 0.02
-    match = to_match(words)
-    assert match is None or match.count(" OR ") < MAX_TERMS + 2
-
-
-def test_a_long_phrase_is_cut() -> None:
-    assert to_match('"' + "wing " * 100 + '"') == '"' + " ".join(["wing"] * MAX_PHRASE) + '"'
+    with contextlib.suppress(QueryError):
+        index.find(words)
+    assert time.process_time() - began < 2
 
 
 def test_many_beginnings_become_words() -> None:
-    match = to_match(" ".join(["wing*"] * 20))
-    assert match == " OR ".join(['"wing"*'] * MAX_BEGINNINGS + ['"wing"'] * (20 - MAX_BEGINNINGS))
+    match = to_match(" ".join(f"wing{number}*" for number in range(20)))
+    assert match is not None
+    assert match.count("*") == MAX_BEGINNINGS

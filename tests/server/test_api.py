@@ -306,7 +306,6 @@ def test_mentions_links_and_claims(client: httpx.Client) -> None:
     assert (link["subject"], link["object"]) == (EX + "wind", EX + "solar")
     found = client.post("/verify", json={"claim": ["ex:kite", "ex:about", "ex:solar"]}).json()
     assert found["outcome"] == "supported"
-    assert "prov:Activity" in found["trail"]
     assert client.post("/verify", json={"claim": ["ex:kite", "ex:about", 7], "at": 1}).json()["outcome"] == "unknown"
     assert client.post("/verify", json={"claim": "red kite"}).json()["passages"]
     strange: tuple[Any, ...] = ({}, [], ["ex:a"], ["ex:a", None, "ex:b"], [["ex:a"], "ex:p", "ex:b"])
@@ -487,9 +486,9 @@ def test_findings_are_proposed(writer: httpx.Client, client: httpx.Client) -> No
     assert made.status_code == 201
     (proposal,) = made.json()["proposals"]
     assert proposal["merged"] == [f"<{EX}hopper1>", f"<{EX}hopper2>"]
-    assert writer.post("/duplicates").json() == {"proposals": []}
+    assert writer.post("/duplicates").json()["proposals"] == []
     assert writer.post("/links", json={"limit": 1, "minimum": 1.0}).status_code == 201
-    assert writer.post("/contradictions", json={"suggested": False}).json() == {"proposals": []}
+    assert writer.post("/contradictions", json={"suggested": False}).json()["proposals"] == []
     writer.post(f"/proposals/{proposal['id']}/reject", json={"why": "a test"})
     assert writer.post(f"/history/{done['revision']}/undo").status_code == 200
 

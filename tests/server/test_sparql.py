@@ -297,7 +297,7 @@ def test_query_takes_a_dataset(world: World) -> None:
         world.query(text, default_graphs=[], union=True)
     with pytest.raises(ValueError, match="no named graph"):
         world.query(text, named_graphs=["default"])
-    with pytest.raises(TypeError, match="as a list"):
+    with pytest.raises(TypeError, match="named_graphs is a list"):
         world.query(text, named_graphs=f"{EX}g1")
 
 

@@ -43,21 +43,23 @@ def test_the_command_follows_a_folder(tmp_path: Path, folder: Path) -> None:
     assert result.exit_code == 1
     (told,) = json.loads(result.stdout)["runs"]
     assert (told["source"], told["errors"][0]["path"], told["unchanged"]) == ("notes", "b.md", 1)
-    assert "b.md" in run("sources", path, "notes").stderr
+    assert "b.md" in ok("sources", path, "notes")
     assert json.loads(ok("sources", path, "--json"))["sources"][0]["kind"] == "documents"
     assert "'b.md'" not in fails(2, "sync", path, folder / "none")
     assert "is a source already" in run("sync", path, "notes", "--kind", "rdf").stderr
     assert run("sync", path, "--kind", "rdf").exit_code == 2
     assert run("sources", path, "--remove").exit_code == 2
     assert "no source 'x'" in run("sources", path, "x").stderr
-    assert "edits: keep" in ok("sources", path, "notes", "--edits", "keep")
+    assert " keep " in ok("sources", path, "notes", "--edits", "keep")
     ok("sources", path, "notes", "--remove", "--dry-run")
     ok("sources", path, "notes", "--remove")
     assert ok("sources", path).startswith("no sources")
     assert "has no sources" in run("sync", path).stderr
 
 
-def test_a_server_lists_and_runs_sources_and_tells_no_place(tmp_path: Path, folder: Path) -> None:
+def test_a_server_lists_and_runs_sources_and_tells_no_place(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "kb.db"
     ok("sync", path, folder, "--embedder", "none")
     (folder / "b.md").write_text("# B")
@@ -74,6 +76,13 @@ def test_a_server_lists_and_runs_sources_and_tells_no_place(tmp_path: Path, fold
             assert client.post("/sync").status_code == 403
             assert client.get("/sources").status_code == 403
         with server.client(writer) as client:
+            assert client.get("/sources").json()["sources"][0]["trusted"] is False
+            assert client.post("/sync", json={"name": "notes"}).json()["kind"] == "untrusted"
+            (told,) = client.post("/sync").json()["runs"]
+            assert "worlds sources WORLD --trust notes" in told["errors"][0]["message"]
+            assert str(tmp_path) not in json.dumps(told)
+            monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # that of the server's user
+            ok("sources", path, "--trust", "notes")
             (done,) = client.post("/sync", json={"name": "notes"}).json()["runs"]
             assert (done["new"], done["revision"]) == (["b.md"], 2)
             assert client.post("/sync", json={"name": "x"}).status_code == 400

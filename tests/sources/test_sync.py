@@ -283,7 +283,7 @@ def test_a_run_that_a_guard_queues_is_one_proposal_which_the_next_replaces(folde
         (folder / "more.md").write_text("# More\n")
         (run,) = world.sync()
         assert run.proposal == 2
-        assert [(one.id, one.status) for one in world.proposals(status=None)] == [(1, "rejected"), (2, "open")]
+        assert [(one.id, one.status) for one in world.proposals(status="any")] == [(1, "rejected"), (2, "open")]
         world.accept(2)
         assert len(world.history()) == before + 1
         (run,) = world.sync()
@@ -334,6 +334,8 @@ def test_a_source_that_is_wrong_is_refused(folder: Path, options: dict[str, Any]
         assert len(world.sources) == 0
         with pytest.raises(ArgumentError, match="no source 'x'"):
             world.sync("x")
+        with pytest.raises(ArgumentError, match="name is a str, not 5"):
+            world.sync(5)  # type: ignore[arg-type]
 
 
 _RUN = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import worlds
 from worlds import World
 
 UNION = "urn:x-arq:UnionGraph"
+SH = "http://www.w3.org/ns/shacl#"
 ALL = ["d", "g", "h"]
 
 
@@ -85,3 +87,111 @@ def test_patterns_of_updates_see_it_too(world: World) -> None:
     assert world.update(f"INSERT {{ :u :found ?where }} USING <{UNION}> WHERE {{ :s :in ?where }}").added == 3
     assert world.update("INSERT { :v :found ?where } WHERE { :s :in ?where }", using_graphs=[UNION]).added == 3
     assert world.update("WITH :g INSERT { :s :found ?where } WHERE { :s :in ?where }").added == 1
+
+
+def test_graph_is_an_operator_at_every_door() -> None:
+    world = worlds.open(embedder=None)
+    world.bind("", "urn:")
+    world.update(
+        "INSERT DATA { " + " ".join(f"GRAPH :g{n} {{ :a :p {n} ; :text 'some words' }}" for n in range(120)) + " }"
+    )
+    assert len(world.query("SELECT ?g { GRAPH ?g { VALUES ?x { 1 } } }")) == 120  # type: ignore[arg-type]  # a SELECT
+    assert len(world.query("SELECT ?g { GRAPH ?g { GRAPH :g1 { ?s :p ?o } } }")) == 120  # type: ignore[arg-type]
+    assert world.query("ASK { GRAPH :nope { VALUES ?x { 1 } } }") is False
+    counts = "SELECT ?g ?n { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } }"
+    assert {row.n.toPython() for row in world.query(counts, timeout=20)} == {2}  # type: ignore[union-attr]
+    around = "SERVICE w:search { ?hit w:query 'words' ; w:subject :a ; w:limit 1 }"
+    found = world.query(f"SELECT ?g {{ {around} GRAPH ?g {{ VALUES ?o {{ 7 }} FILTER EXISTS {{ ?s :p ?o }} }} }}")
+    assert [str(row[0]) for row in found] == ["urn:g7"]  # type: ignore[union-attr]
+    pattern = "GRAPH ?g { ?subject :p ?o MINUS { ?subject :p 3 } } FILTER(?g = :g3)"
+    assert not world.search("words", where=pattern)
+    assert len(world.search("words", where=pattern.replace("p 3", "p 4"))) == 1
+    fill = "INSERT { GRAPH ?g { :m :n 1 } }"
+    assert world.update(f"{fill} USING NAMED :g1 USING NAMED :g2 WHERE {{ GRAPH ?g {{ BIND(1 AS ?x) }} }}").added == 2
+    assert world.update(f"WITH :g1 {fill} WHERE {{ :a :p 1 GRAPH ?g {{ VALUES ?x {{ 1 }} }} }}").added == 118
+    query = "SELECT $this ?value { GRAPH ?value { BIND(1 AS ?one) FILTER EXISTS { $this <urn:p> ?o } } }"
+    shapes = (
+        f"@prefix sh: <{SH}> . <urn:S> a sh:NodeShape ; sh:targetNode <urn:a> ; sh:sparql [ sh:select '{query}' ] ."
+    )
+    assert len(world.validate(shapes=shapes.encode())) == 120
+
+
+def test_the_default_graph_is_a_set_at_every_door(world: World) -> None:
+    change = world.update("INSERT DATA { :a :p 1 GRAPH :g { :a :p 1, 2 } GRAPH :h { :a :p 1, 3 } }")
+    count = "SELECT (COUNT(*) AS ?n) %s { :a :p ?v }"
+
+    def number(clause: str = "", on: Any = world, **options: Any) -> int:
+        return int(next(iter(on.query(count % clause, **options)))[0])
+
+    assert number("FROM :g FROM :h") == number(default_graphs=["urn:g", "urn:h"]) == number(union=True) == 3
+    assert number("FROM :g FROM :h", timeout=20) == number(union=True, timeout=20) == 3
+    assert (
+        number(on=world.at(change.revision or 0), union=True)
+        == number(on=world.only(graphs=["urn:g", "urn:h"]), union=True)
+        == 3
+    )
+    assert number(on=world.only(graphs=["urn:g"]), union=True) == 2
+    with worlds.group({"one": world}) as group:
+        assert number(on=group, union=True) == 3
+    fill = "INSERT { :new :has [] } USING :g USING :h WHERE { :a :p ?v }"
+    assert len(world.rehearse(fill).added) == 3
+    assert world.update(fill).added == 3
+    many = "{ SELECT ?subject (COUNT(*) AS ?n) { ?subject :p ?v } GROUP BY ?subject } FILTER(?n = 3)"
+    assert world.explain(f"SELECT ?subject {{ {many} }}", union=True).results == 1
+    query = "SELECT $this ?value { $this <urn:p> ?value }"
+    shapes = (
+        f"@prefix sh: <{SH}> . <urn:S> a sh:NodeShape ; sh:targetNode <urn:a> ; sh:sparql [ sh:select '{query}' ] ."
+    )
+    assert len(world.validate(shapes=shapes.encode())) == 3
+
+
+def test_a_rehearsal_sees_what_it_did_in_the_union(world: World) -> None:
+    world.query("ASK { ?s ?p ?o }", union=True)
+    changes = "INSERT DATA { GRAPH :h { :s :in 'd' } } ; DELETE DATA { GRAPH :g { :s :in 'g' } } ; "
+    told = world.rehearse(changes + "INSERT { :t :found [] } WHERE { :s :in ?x }", union=True)
+    assert len(told.added) == 3
+    assert graphs(world, union=True) == ALL
+
+
+def test_the_merged_graph_follows_the_file(world: World) -> None:
+    count = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o OPTIONAL { GRAPH ?g { ?s ?p ?o } } }"
+
+    def check(on: Any) -> None:
+        triples = {(quad[0], quad[1], quad[2]) for quad in on.quads()}
+        rows = list(on.query("SELECT * { ?s ?p ?o }", union=True))
+        assert len(rows) == len(triples)
+        within = sum(
+            max(1, sum(quad[:3] == triple and quad[3] is not None for quad in on.quads())) for triple in triples
+        )
+        assert int(next(iter(on.query(count, union=True)))[0]) == within
+
+    check(world)
+    for update in (
+        "INSERT DATA { :s :in 'g' GRAPH :h { :s :in 'g', 'd' } }",
+        "DELETE DATA { GRAPH :h { :s :in 'g' } }",
+        "DROP GRAPH :g",
+        "DELETE DATA { :s :in 'g' } ; INSERT DATA { GRAPH :k { :s :in 'k' } }",
+        "CREATE GRAPH :empty ; CLEAR GRAPH :h",
+    ):
+        change = world.update(update)
+        check(world)
+    with pytest.raises(worlds.QueryError):
+        world.update("INSERT DATA { GRAPH :m { :s :in 'd' } } ; CREATE GRAPH :empty")
+    check(world)
+    world.undo(change.revision or 0)
+    check(world)
+    world.compact()
+    check(world)
+    world.update("INSERT DATA { GRAPH :m { :s :in 1 } GRAPH :n { :s :in 01 } }")
+    assert len(world.query("SELECT * { :s :in ?x FILTER(ISNUMERIC(?x)) }", union=True)) == 1  # type: ignore[arg-type]
+
+
+def test_a_union_of_many_graphs_is_as_fast_as_one() -> None:
+    world = worlds.open(embedder=None)
+    quads = " ".join(f"GRAPH <urn:g{n}> {{ <urn:s{n}> <urn:p> <urn:s{n + 1}> }}" for n in range(1000))
+    world.update(f"INSERT DATA {{ {quads} }}")
+    join = "SELECT (COUNT(*) AS ?n) { ?a <urn:p> ?b . ?b <urn:p> ?c . ?c <urn:p> ?d }"
+    began = time.process_time()
+    left: Any = world.query(join, union=True)
+    assert int(next(iter(left))[0]) == 998
+    assert time.process_time() - began < 1

@@ -72,6 +72,42 @@ def test_an_error_has_its_place_in_the_whole_request(world: World) -> None:
     assert (caught.value.line, caught.value.column) in {(3, 11), (3, 13), (3, 14)}
 
 
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        ("INSERT", "line 1, column 7: unexpected end of the update"),
+        ("WITH <urn:g>", "line 1, column 13: unexpected end of the update"),
+        ("INSERT DATA { ex:a ex:n 1 } ;\nDELETE ; CLEAR ALL", "line 2, column 7: unexpected end of the update"),
+        ("INSERT { ?s ?p ?o }", "line 1, column 20: after INSERT { … } comes WHERE { … }"),
+        (
+            "CLEAR ALL; INSERT DATA { ?s ?p ?o } ; CLEAR ALL",
+            "line 1, column 32: INSERT DATA has no variables: write INSERT { … } WHERE { … }",
+        ),
+        (
+            "DELETE DATA { ex:a ex:p ?x }",
+            "line 1, column 25: DELETE DATA has no variables and no blank nodes: write DELETE { … } WHERE { … }",
+        ),
+        (
+            "DELETE DATA { _:a ex:p 1 }",
+            "line 1, column 15: DELETE DATA has no variables and no blank nodes: write DELETE { … } WHERE { … }",
+        ),
+        (
+            "INSERT { ?s ?p ?o } WHERE { ?s ?p ?o BIND(1 AS ?o) } ; CLEAR ALL",
+            "line 1, column 53: the update is complete, but breaks a rule of SPARQL, or has a word too many before its "
+            "last bracket",
+        ),
+        (
+            "INSERT DATA { <x> ex:p 1 }",
+            "line 1, column 15: <x> is relative: write the whole IRI, or BASE <http://…/> before the query",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_update(world: World, request_: str, told: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        world.update(request_)
+    assert str(caught.value) == told
+
+
 def test_empty_graphs_exist_until_they_are_dropped(world: World) -> None:
     assert world.update("CREATE GRAPH ex:g").added == 1
     assert values(world, "SELECT ?g { GRAPH ?g { } }") == [(EX + "g",)]
@@ -204,3 +240,11 @@ def test_what_is_no_update_is_a_query_error_or_nothing(world: World, text: str) 
         return
     with pytest.raises(QueryError):
         world.update(text)
+
+
+def test_a_blank_node_by_a_label_is_refused_and_one_without_is_made_for_each_solution(world: World) -> None:
+    before = len(world)
+    with pytest.raises(worlds.QueryError, match="write BNODE"):
+        world.update('INSERT { ?b ex:v 1 } WHERE { BIND(BNODE("x") AS ?b) }')
+    assert len(world) == before
+    assert world.update("INSERT { ?b ex:v 1 } WHERE { VALUES ?x { 1 2 } BIND(BNODE() AS ?b) }").added == 2

@@ -1,7 +1,8 @@
-"""Sixty wrong queries of the kinds that people and language models write, each with the one that was meant.
+"""Wrong queries of the kinds that people and language models write, each with the one that was meant.
 
 They ask of examples/space.ttl, and were collected before the hints were written that are to lead from the one to the
-other. A row is the kind, the wrong query, the words that a hint has to have for somebody to mend the query by it, and
+other; those of rules, which the parser looks at after it read what breaks them, came with their hints. A row is
+the kind, the wrong query, the words that a hint has to have for somebody to mend the query by it, and
 the query as mended.
 """
 
@@ -83,6 +84,100 @@ WRONG = [
             "ORDER BY stands before LIMIT",
             "SELECT ?s { ?s a s:Rover } ORDER BY ?s LIMIT 5",
         ),
+    ),
+    *_rows(
+        "rules",
+        (
+            "SELECT ?s ?m { ?s s:massKg ?m BIND(2 * ?m AS ?m) }",
+            "column 46: ?m has a value already",
+            "SELECT ?s ?n { ?s s:massKg ?m BIND(2 * ?m AS ?n) }",
+        ),
+        (
+            "SELECT ?s { ?s s:massKg ?m BIND(2 AS ?m) ?s a ?t } LIMIT 9",
+            "column 38: ?m has a value already",
+            "SELECT ?s { ?s s:massKg ?m BIND(2 AS ?n) ?s a ?t } LIMIT 9",
+        ),
+        ("SELECT (1 AS ?x) (2 AS ?x) {}", "column 24: ?x has a value already", "SELECT (1 AS ?x) (2 AS ?y) {}"),
+        (
+            "SELECT ?l { { SELECT (?s AS ?x) (?y AS ?s) { ?s s:agency ?y } } ?s rdfs:label ?l }",
+            "column 40: ?s has a value already",
+            "SELECT ?l { { SELECT (?s AS ?x) (?y AS ?z) { ?s s:agency ?y } } ?s rdfs:label ?l }",
+        ),
+        (
+            "SELECT ?s { ?s s:agency ?a } GROUP BY ?a",
+            "column 1: what is selected of groups stands in GROUP BY or in an aggregate",
+            "SELECT (SAMPLE(?s) AS ?one) { ?s s:agency ?a } GROUP BY ?a",
+        ),
+        (
+            "SELECT ?s { ?s s:agency ?a } GROUP BY ?a LIMIT 3",
+            "column 1: what is selected of groups",
+            "SELECT ?a { ?s s:agency ?a } GROUP BY ?a LIMIT 3",
+        ),
+        (
+            "SELECT ?a { ?s s:agency ?a } ORDER BY DESC(COUNT(?s))",
+            "stands in GROUP BY",
+            "SELECT ?a { ?s s:agency ?a } GROUP BY ?a ORDER BY DESC(COUNT(?s))",
+        ),
+        (
+            "SELECT * { ?s s:agency ?a } GROUP BY ?a",
+            "with GROUP BY, SELECT names its variables",
+            "SELECT ?a { ?s s:agency ?a } GROUP BY ?a",
+        ),
+        (
+            "SELECT ?a ?n { ?s s:agency ?a BIND(COUNT(?s) AS ?n) } GROUP BY ?a ?n",
+            "column 36: an aggregate stands in SELECT, HAVING or ORDER BY, and not in BIND",
+            "SELECT ?a (COUNT(?s) AS ?n) { ?s s:agency ?a } GROUP BY ?a",
+        ),
+        (
+            "SELECT ?a { ?s s:agency ?a FILTER(1 < COUNT(?s)) } GROUP BY ?a",
+            "and not in FILTER",
+            "SELECT ?a { ?s s:agency ?a } GROUP BY ?a HAVING (COUNT(?s) > 1)",
+        ),
+        (
+            "SELECT ?s { ?s a s:Rover } LIMIT 99999999999999999999",
+            "column 34: LIMIT is a whole number of 19 digits at most",
+            "SELECT ?s { ?s a s:Rover } LIMIT 9999999999999999999",
+        ),
+        (
+            "SELECT ?s { ?s a s:Rover } OFFSET 00000000000000000000000099999999999999999999 LIMIT 2",
+            "OFFSET is a whole number of 19 digits at most",
+            "SELECT ?s { ?s a s:Rover } OFFSET 0 LIMIT 2",
+        ),
+        (
+            "SELECT ?s { VALUES (?t ?l) { (s:Rover UNDEF) (s:Probe) } ?s a ?t }",
+            "column 46: a row of VALUES has a term for each variable, here 2, not 1; UNDEF",
+            "SELECT ?s { VALUES (?t ?l) { (s:Rover UNDEF) (s:Probe UNDEF) } ?s a ?t }",
+        ),
+        (
+            'SELECT ?s { ?s a ?t } VALUES (?t ?l) { (s:Rover "1"^^xsd:int -1) }',
+            "column 40: a row of VALUES has a term for each variable, here 2, not 3",
+            'SELECT ?s { ?s a ?t } VALUES (?t ?l) { (s:Rover "1"^^xsd:int) (s:Rover "a"@en) }',
+        ),
+        ("SELECT ?s ?s { ?s a s:Rover }", "stands twice in SELECT", "SELECT ?s { ?s a s:Rover }"),
+        (
+            "SELECT (COUNT(?s) AS ?n) { ?s s:massKg ?m BIND(SUM(?m) AS ?x) }",
+            "column 48: an aggregate stands in",
+            "SELECT (COUNT(?s) AS ?n) (SUM(?m) AS ?x) { ?s s:massKg ?m }",
+        ),
+        (
+            "SELECT (SUM(MAX(?m)) AS ?x) { ?s s:massKg ?m }",
+            "and not in another aggregate",
+            "SELECT (MAX(?m) AS ?x) { ?s s:massKg ?m }",
+        ),
+        ("CONSTRUCT { ?s a s:Rover }", "after CONSTRUCT { … } comes WHERE", "CONSTRUCT WHERE { ?s a s:Rover }"),
+        (
+            "SELECT ?s { ?s a <Rover> }",
+            "column 18: <Rover> is relative",
+            "BASE <https://worlds.example/space/schema> SELECT ?s { ?s a <#Rover> }",
+        ),
+        ("ASK { <> ?p ?o }", "column 7: <> is relative", "SELECT ?o { ex:NASA ?p ?o }"),
+        ("ASK { ?s ?p ?o FILTER(<f>(?o)) }", "<f> is relative", "SELECT ?o { ?s s:massKg ?o FILTER(xsd:int(?o)) }"),
+        (
+            'SELECT ?y { VALUES ?y { "01"^^<integer> } }',
+            "column 31: <integer> is relative",
+            'SELECT ?y { VALUES ?y { "01"^^xsd:integer } }',
+        ),
+        ("BASE <x> ASK { ?s ?p ?o }", "column 6: <x> is relative", "SELECT ?o { ?s s:massKg ?o }"),
     ),
     *_rows(
         "names",

@@ -23,9 +23,8 @@ from tests.support import seams, tables
 from tests.support.drivers import PLANS, native
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
-from worlds.search.member import FUSED, RELEVANT
-from worlds.search.plans import VectorPlan
-from worlds.search.statement import nearest_by
+from worlds.search.fusion import FUSED
+from worlds.search.statement import NEAREST
 from worlds.sql import (
     SCHEMA_VERSION,
     SQL_FOLDER,
@@ -220,7 +219,7 @@ def back_to_version_3(connection: Connection) -> None:
     for what in ("TABLE proposals", "TABLE proposal_entities", "INDEX terms_triples"):
         connection.run(f"DROP {what}")
     memory = ("memory_graphs", "memory_quads", "removed_memory_quads", "memory_vectors")
-    for table in ("writes", "sources", "source_files", "source_runs", *memory):
+    for table in ("writes", "sources", "source_files", "source_runs", "merged_quads", *memory):
         connection.run(f"DROP TABLE {table}")
     connection.run("UPDATE revisions SET added = added + created, removed = removed + dropped")
     for column in ("created", "dropped", "undoes", "purged_added", "purged_removed"):
@@ -385,11 +384,8 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World, monkey
         tables.fused(world, "kite", fusion="rrf")[0],
         tables.fused(world, "kite", subjects="<urn:a>")[0],
         tables.fused(world, "kite", mode="text")[0],
-        *(
-            nearest_by(VectorPlan("index", "", {}, compared)).sql for compared in (1, None)
-        ),  # of searches of several worlds
-        FUSED.sql,
-        RELEVANT.sql,
+        *(statement.sql for statement in NEAREST.values()),
+        *(statement.sql for statement in FUSED.values()),  # of searches of several worlds
         tables.fused(world, "kite", syntax="fts5")[0],
         tables.fused(world, "", subjects="<urn:a>")[0],
     ]

@@ -144,6 +144,7 @@ STEPS: dict[str, Step] = {
     "accept_all": lambda w, c, f: w.accept_all([_proposal(w, c)]),
     "reject_all": lambda w, c, f: w.reject_all([_proposal(w, c)], "no"),
     "propose_all": lambda w, c, f: w.propose_all(w.duplicates()),
+    "set_guard": lambda w, c, f: w.set_guard("warn"),
     "compact": _compact,
     "build_vector_index": _index,
     "drop_vector_index": _index,
@@ -179,7 +180,7 @@ def told(path: Path) -> dict[str, Any]:
         return {
             "quads": sorted(map(str, world.quads())),
             "history": [(e.revision, e.added, e.removed, e.message) for e in world.history()],
-            "proposals": [(p.id, p.status, sorted(map(str, p.added))) for p in world.proposals(status=None)],
+            "proposals": [(p.id, p.status, sorted(map(str, p.added))) for p in world.proposals(status="any")],
             "stats": [world.stats().vectors, world.stats().chunks, world.stats().texts, world.prefixes],
             "hits": hits,
         }

@@ -56,7 +56,7 @@ def decisions(world: worlds.World, seed: int) -> Iterator[None]:
 
 def state(world: worlds.World) -> State:
     """What is decided: the quads; the proposals with their patches, and how often they were talked of; the guard."""
-    made = [(one.id, one.status, one.patch, len(one.discussion)) for one in world.proposals(status=None)]
+    made = [(one.id, one.status, one.patch, len(one.discussion)) for one in world.proposals(status="any")]
     return frozenset(map(str, quads_of(world))), tuple(made), world.guard
 
 

@@ -16,7 +16,7 @@ READING = {
         "revision", "token_budget",
     ],
     "provenance": ["subject", "predicate", "object", "graph", "token_budget"],
-    "validate": ["subjects", "token_budget"],
+    "validate": ["subjects", "timeout", "token_budget"],
     "search": [
         "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages",
         "where", "exclude", "min_similarity", "related", "rerank", "boost", "decay", "diversity",
@@ -32,15 +32,15 @@ READING = {
     "mentions": ["text", "types", "graphs", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "graphs", "token_budget"],
     "contradictions": ["suggested", "kinds", "author", "entity", "graphs", "after", "limit", "token_budget"],
-    "duplicates": ["types", "graphs", "probability", "limit", "learn", "between", "token_budget"],
+    "duplicates": ["types", "graphs", "probability", "limit", "learn", "again", "between", "token_budget"],
     "report": ["after", "token_budget"],
     "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
 }  # fmt: skip
 PROPOSING = {
-    "propose": ["why", "add", "remove", "merge", "confidence", "kind", "relies_on"],
+    "propose": ["why", "add", "remove", "merge", "confidence", "kind", "relies_on", "again"],
     "propose_all": ["of", "minimum", "limit"],
     "amend": ["id", "why", "add", "remove", "confidence"],
-    "proposals": ["status", "author", "entity", "kind", "minimum", "limit"],
+    "proposals": ["status", "author", "entity", "kind", "minimum", "limit", "after"],
 }
 WRITING = {
     "update": ["update", "union", "message"],

@@ -140,7 +140,7 @@ def _calls(entity: str, other: str, words: str, kind: str, link: str, mode: Any,
         ("query search", lambda w: w.query(
             f'SELECT ?s ?score {{ SERVICE w:search {{ ?hit w:query "{words}" ; w:subject ?s ; w:score ?score }} }}')),
         ("prefixes", lambda w: w.prefixes),
-        ("proposals", lambda w: w.proposals(status=None)),
+        ("proposals", lambda w: w.proposals(status="any")),
         ("provenance", lambda w: w.provenance(entity)),
         ("history", lambda w: w.history()),
         ("diff", lambda w: w.diff(0).patch().splitlines()[2:]),

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from worlds.graph.query.running import hand_over
+
 if TYPE_CHECKING:
     import pytest
 
@@ -142,3 +144,24 @@ def let_no_union_fit(monkeypatch: Setter) -> None:
 def give_services_few_solutions(monkeypatch: Setter, most: int) -> None:
     """Let a SERVICE of a group have so many solutions; otherwise it may have a million."""
     monkeypatch.setattr("worlds.groups.asking.ROWS", most)
+
+
+def call_short(monkeypatch: Setter, seconds: float) -> None:
+    """Let a query be known as short that took less than this; otherwise it is 20 ms."""
+    monkeypatch.setattr("worlds.graph.query.running.SHORT", seconds)
+
+
+def tell_evaluations(monkeypatch: Setter, told: Callable[[], object]) -> None:
+    """Call `told` whenever an evaluation begins in a thread of its own."""
+
+    def begun(work: Callable[[], None]) -> None:
+        hand_over(work)
+        told()
+
+    monkeypatch.setattr("worlds.graph.query.running.hand_over", begun)
+
+
+def walk_few_paths(monkeypatch: Setter, deep: int, dense: int) -> None:
+    """Let paths without end be closed from so many steps on, 30 otherwise, and be kept as bits up to so many nodes."""
+    monkeypatch.setattr("worlds.rules.paths.DEEP", deep)
+    monkeypatch.setattr("worlds.rules.paths.DENSE", dense)

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,69 @@ def test_it_is_iterated_and_awaited_without_a_block() -> None:
         await memory.retain("Ann likes tea.")
         assert [one.text for one in await memory.recall("tea")] == ["Ann likes tea."]
         await w.close()
-        with pytest.raises(AttributeError, match="not open"):
-            await w.count()
 
     asyncio.run(ask())
+
+
+def test_before_it_is_open_and_after_it_is_closed_every_way_in_is_an_open_error() -> None:
+    async def begin(w: Any) -> None:
+        async with w.transaction():
+            pass
+
+    async def ask() -> None:
+        w = worlds.aopen(embedder=None)
+        ways: list[Callable[[], Any]] = [
+            lambda: w.count(),
+            lambda: begin(w),
+            lambda: w.run(len),
+            lambda: w.each([1]),
+        ]
+        for way in ways:
+            with pytest.raises(OpenError, match="not open"):
+                await way()
+        await asyncio.gather(w.__aenter__(), w.__aenter__())
+        verb, call, memory = w.count, w.count(), await w.memory(scope="ann")
+        async with w.transaction():
+            with pytest.raises(OpenError, match="inside of its own transaction"):
+                await w.close()
+            await w.add([("urn:a", "urn:p", 1)])
+        assert await w.count() == 1
+        await asyncio.gather(w.close(), w.close())
+        for way in (*ways, verb, lambda: call, lambda: memory.recall("tea"), w.__aenter__):
+            with pytest.raises(OpenError, match="not open"):
+                await way()
+        await w.close()
+
+    asyncio.run(ask())
+
+
+def test_a_closing_that_is_cancelled_closes_all_the_same() -> None:
+    async def ask() -> None:
+        for steps in range(5):
+            before = set(threading.enumerate())
+            w = await worlds.aopen(embedder=None)
+            (thread,) = set(threading.enumerate()) - before
+            closing = asyncio.create_task(w.close())
+            for _ in range(1 + steps):
+                await asyncio.sleep(0)
+            closing.cancel()
+            for name in ("count", "__aenter__"):
+                with pytest.raises(OpenError, match="not open"):
+                    await getattr(w, name)()
+            await asyncio.gather(closing, return_exceptions=True)
+            thread.join(30)
+            assert not thread.is_alive()
+
+    asyncio.run(ask())
+
+
+def test_a_world_that_is_not_open_has_no_attribute_of_a_verb() -> None:
+    w = worlds.aopen(embedder=None)
+    assert not hasattr(w, "count")
+    assert getattr(w, "nothing", 5) == 5
+    with pytest.raises(AttributeError, match="'nothing'") as caught:
+        w.nothing()
+    assert not isinstance(caught.value, OpenError)
 
 
 def test_errors_are_those_of_the_verbs(tmp_path: Path) -> None:
@@ -143,6 +203,52 @@ def test_a_transaction_is_one_revision_which_no_other_task_comes_into() -> None:
     asyncio.run(ask())
 
 
+def test_a_task_that_outlives_its_transaction_is_outside_of_the_next_one() -> None:
+    async def ask() -> None:
+        async with worlds.aopen(embedder=None) as w:
+            inside = asyncio.Event()
+
+            async def late() -> Any:
+                await inside.wait()
+                return await w.add([("urn:late", "urn:p", 1)])
+
+            async with w.transaction():
+                task = asyncio.create_task(late())
+            with pytest.raises(ZeroDivisionError):
+                async with w.transaction():
+                    inside.set()
+                    await asyncio.wait([task], timeout=0.1)
+                    raise ZeroDivisionError
+            assert (await task).added == await w.count("urn:late") == 1
+
+    asyncio.run(ask())
+
+
+def test_a_transaction_whose_task_is_cancelled_while_it_begins_is_ended(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+
+    async def ask() -> None:
+        async with worlds.aopen(path, embedder=None) as w:
+
+            async def write() -> None:
+                async with w.transaction():
+                    await w.add([("urn:never", "urn:p", 1)])
+
+            for steps in range(1, 8):
+                writing = asyncio.create_task(write())
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                time.sleep(0.05)  # the thread goes on, and the loop hears of it too late
+                writing.cancel()
+                (error,) = await asyncio.gather(writing, return_exceptions=True)
+                assert isinstance(error, asyncio.CancelledError)
+                await w.add([("urn:later", "urn:p", steps)])
+                with worlds.open(path, embedder=None) as other:
+                    assert (other.count("urn:never"), other.count("urn:later")) == (0, steps)
+
+    asyncio.run(ask())
+
+
 def test_what_is_cancelled_ends_and_what_waits_never_begins() -> None:
     endless = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }"
 
@@ -163,6 +269,16 @@ def test_what_is_cancelled_ends_and_what_waits_never_begins() -> None:
                 async with asyncio.timeout(0.2):
                     await w.query(endless, timeout=120)
             assert await w.count() > 4000
+            long = "SELECT * { ?a ?p ?b . ?c ?q ?d FILTER(STRLEN(STR(?b)) + STRLEN(STR(?d)) < 0) }"
+            for _ in range(2):  # without a limit, too
+                asked = asyncio.create_task(w.query(long))
+                await asyncio.sleep(0.2)
+                began = time.monotonic()
+                asked.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await asked
+                assert await w.count() > 4000
+                assert time.monotonic() - began < 1
 
     asyncio.run(ask())
 

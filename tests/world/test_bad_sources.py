@@ -106,7 +106,7 @@ def test_what_is_no_source(kept: Any, source: object) -> None:
     ("options", "kind", "said"),
     [
         ({"format": "foo"}, ValueError, "'foo' is not a format: use one of turtle"),
-        ({"format": 3}, TypeError, "a format is named by a str, not 3"),
+        ({"format": 3}, TypeError, "format is a str, not 3"),
         ({"graph": "http://a/b c"}, ValueError, "'http://a/b c' is not an IRI"),
         ({"graph": "nowhere:x"}, ValueError, "the prefix 'nowhere:' is not known.*<nowhere:x>"),
         ({"graph": '"text"'}, ValueError, "a graph is named by an IRI"),
@@ -117,7 +117,7 @@ def test_what_is_no_source(kept: Any, source: object) -> None:
         ({"mode": None}, ValueError, "not None"),
         ({"base": "x"}, ValueError, "the base 'x' is not an absolute IRI"),
         ({"base": "http://a/b c"}, ValueError, "Invalid IRI"),
-        ({"base": 3}, TypeError, "a base is a str, not 3"),
+        ({"base": 3}, TypeError, "base is a str, not 3"),
         ({"author": 3}, TypeError, "author is a str, not 3"),
         ({"author": "a\0b"}, ValueError, "U\\+0000"),
         ({"message": b"why"}, TypeError, "message is a str, not b'why'"),

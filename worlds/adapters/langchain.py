@@ -5,6 +5,7 @@ Needs the extra `langchain` (langchain-core).
 
 from __future__ import annotations
 
+import inspect
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,8 +107,8 @@ class WorldsEmbeddings(Embeddings):
 # --- the retriever ----------------------------------------------------------------------------------------------------
 
 
-class WorldsRetriever(BaseRetriever, extra="forbid"):
-    """Finds passages in a world by `World.search`, all of whose options are fields, and arguments of `invoke` as well.
+class WorldsRetriever(BaseRetriever, extra="allow"):
+    """Finds passages in a world by `World.search`, all of whose options it takes, as arguments of `invoke` do as well.
 
     `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here. A
     document's content is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
@@ -116,51 +117,21 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     path or address of a world to open for reading, which `close` closes. A document's id identifies the passage; its
     metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads`
     (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is in the metadata of
-    its documents, and in `notes`, where there may be none. Errors as of `World.search`; an unknown field is a
-    ValidationError.
+    its documents, and in `notes`, where there may be none. Errors as of `World.search`; ValueError for an option that
+    it has not.
     """
 
     world: Any
     k: int | None = None
     content: Literal["text", "snippet", "context"] = "text"
     budget: int = 2000
-    mode: Mode = "hybrid"
-    subjects: Any = None
-    predicates: Any = None
-    types: Any = None
-    subclasses: bool = False
-    graphs: Any = None
-    sources: Any = None
-    source_kinds: Any = None
-    languages: Any = None
-    where: str | None = None
-    exclude: Mapping[str, Any] | None = None
-    fusion: Literal["relative", "rrf", "weighted"] | None = None
-    normalise: Literal["minmax", "theoretical"] | None = None
-    label_bonus: bool | None = None
-    rrf_k: float | None = None
-    weights: Mapping[str, float] | None = None
-    candidates: int | None = None
-    syntax: Literal["words", "fts5"] = "words"
-    query_language: str | None = None
-    vector: Any = None
-    plan: Literal["auto", "exact", "codes", "index"] = "auto"
-    min_similarity: float | None = None
-    related: bool | None = None
-    rerank: Any = None
-    rerank_top: int | None = None
-    rerank_timeout: float | None = None
-    boost: Any = None
-    decay: Mapping[str, Any] | None = None
-    diversity: float | None = None
-    group_by: Literal["subject", "none"] | None = None
-    per_subject: int | None = None
-    cursor: str | None = None
-    facet: Any = None
-    explain: bool = False
-    as_of: Any = None
     _notes = PrivateAttr(default=())
     _owned = PrivateAttr(default=False)
+
+    def __init__(self, **given: Any) -> None:
+        if unknown := given.keys() - WorldsRetriever.model_fields.keys() - _OPTIONS:
+            raise ValueError(f"a search has no option {min(unknown)!r}")
+        super().__init__(**given)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the world of a path or an address."""
@@ -181,16 +152,16 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, **options: Any
     ) -> list[Document]:
-        asked = {name: options.pop(name, getattr(self, name)) for name in _FIELDS}
-        content, budget = asked.pop("content"), asked.pop("budget")
+        asked = {"k": self.k, **(self.model_extra or {}), **options}
+        content, budget = asked.pop("content", self.content), asked.pop("budget", self.budget)
         if content == "context":
-            found = self.world.context(query, types=asked["types"], budget=budget)
+            found = self.world.context(query, types=asked.get("types"), budget=budget)
             self._notes = found.notes
             told = found.to_dict()
             return [Document(page_content=told.pop("text"), metadata=told)] if found.facts else []
         if content not in ("text", "snippet"):
             raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
-        hits = self.world.search(query, **_search_options(asked), **options)
+        hits = self.world.search(query, **_search_options(asked))
         self._notes = hits.notes
         return [
             Document(id=hit_id(hit), page_content=getattr(hit, content), metadata=hit_metadata(hit, hits.notes))
@@ -203,7 +174,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
         return await in_thread(self.world, lambda: self._get_relevant_documents(query, **options))
 
 
-_FIELDS = tuple(name for name in WorldsRetriever.__annotations__ if name != "world")
+_OPTIONS = {*(inspect.signature(worlds.World.search).parameters.keys() - {"self", "text", "limit", "k"}), "rrf_k"}
 
 
 def _search_options(given: Mapping[str, Any]) -> dict[str, Any]:

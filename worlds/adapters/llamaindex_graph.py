@@ -196,11 +196,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return self._triplets(sorted(edges, key=lambda edge: [str(term) for term in edge]))
 
     def get_rel_map(
-        self,
-        graph_nodes: list[LabelledNode],
-        depth: int = 2,
-        limit: int = 30,
-        ignore_rels: list[str] | None = None,
+        self, graph_nodes: list[LabelledNode], depth: int = 2, limit: int = 30, ignore_rels: list[str] | None = None
     ) -> list[Triplet]:
         """The triplets around nodes, at most `depth` steps away and at most `limit`, the nearest first."""
         ignored = {self._relation(name) for name in ignore_rels or ()}

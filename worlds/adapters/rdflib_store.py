@@ -320,7 +320,7 @@ class WorldsStore(Store):
         """
         world = self._flush()
         text, prefixes, base = query_text(query, initNs, options)
-        bindings = shown_bindings(initBindings)
+        bindings = shown_bindings(initBindings, text)
         if isinstance(queryGraph, BNode) or has_blank(bindings):
             refuse_network(text)
             raise NotImplementedError
@@ -351,7 +351,7 @@ class WorldsStore(Store):
         self._begin()
         world = self._flush()
         text, prefixes, base = query_text(update, initNs, options)
-        bindings = shown_bindings(initBindings)
+        bindings = shown_bindings(initBindings, text)
         if queryGraph not in ("__UNION__", DATASET_DEFAULT_GRAPH_ID) or has_blank(bindings):
             refuse_network(text)
             raise NotImplementedError

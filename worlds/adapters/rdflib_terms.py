@@ -13,6 +13,7 @@ from rdflib.query import Result
 from rdflib.term import BNode, Literal, URIRef, Variable
 
 from worlds.errors import QueryError
+from worlds.graph.query.bindings import variables_of
 from worlds.graph.query.results import Solutions
 from worlds.graph.query.tokens import Token, error_at, tokenize
 from worlds.graph.terms import to_oxigraph
@@ -101,9 +102,11 @@ def query_text(
     return str(query), {prefix: str(iri) for prefix, iri in prefixes.items()}, base
 
 
-def shown_bindings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The bindings of a query as the world takes them."""
-    return {str(name).lstrip("?$"): world_term(term) for name, term in given.items()}
+def shown_bindings(given: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The bindings of a query as the world takes them; those of variables that it has not are nothing to rdflib."""
+    shown = {str(name).lstrip("?$"): world_term(term) for name, term in given.items()}
+    has = variables_of(text) or ()
+    return {name: term for name, term in shown.items() if name in has}
 
 
 def has_blank(bindings: Mapping[str, Any]) -> bool:

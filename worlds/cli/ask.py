@@ -6,13 +6,14 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from worlds.cli.answers import ResultFormat, print_solutions
+from worlds.cli.command import command
 from worlds.cli.errors import NO
-from worlds.cli.options import INTERRUPTIBLE, AsOf, At, Command, Worlds, examples, opened
+from worlds.cli.options import AS_OF, AT, BINDINGS, INTERRUPTIBLE, WORLD_HELP, WORLDS, given, opened
 from worlds.cli.terminal import note, output, progress, write_json, write_utf8
 from worlds.errors import OpenError, QueryError
 from worlds.graph.query.tokens import declared_prefixes
@@ -22,63 +23,53 @@ if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.sparql.explaining import QueryExplanation
 
-Bindings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bind",
-        "-b",
-        metavar="NAME=TERM",
-        help="Give a variable a value: an IRI, a prefixed name, a number, true, false, or '\"a text\"@en'; may be "
-        "repeated.",
+
+@command(
+    None,
+    given("[WORLD]", WORLD_HELP, name="path"),
+    given("[QUERY]", "The query, or - for standard input."),
+    WORLDS,
+    given("--file -f FILE", "Read the query from a file."),
+    given(
+        "--format FORMAT",
+        "SELECT and ASK: table, json, xml, csv, tsv. CONSTRUCT and DESCRIBE: turtle, nt, nq, trig, rdfxml, jsonld. "
+        "Else table or turtle.",
     ),
-]
-
-
+    given("--union/--strict", "Ask all graphs together, or the default graph alone; else as the world.", bool),
+    BINDINGS,
+    given("--timeout SECONDS", "Stop the query after so long.", float),
+    given("--allow-network HOST...", "Let SERVICE ask this host; may be repeated."),
+    given("--explain", "How it is answered instead: times, searches, matches of each pattern."),
+    given("--sparql-index PLACE", "Where a large world is asked: memory, disk or auto; else as configured."),
+    given("--repair", VERBS["query"].options["repair"].help),
+    *(AT, AS_OF),
+    given("--json", "The same as --format json."),
+    json=False,
+    examples=(
+        "worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'",
+        "worlds sparql kb.db --file query.rq --format csv > rows.csv",
+        "worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
+        "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
+        "worlds sparql --world birds.db --world lakes.db 'SELECT * { SERVICE <worlds:lakes> { ?s ?p ?o } }'",
+    ),
+)
 def sparql(
-    path: Annotated[
-        str | None,
-        typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False),
-    ] = None,
-    query: Annotated[
-        str | None,
-        typer.Argument(metavar="[QUERY]", help="The query, or - for standard input.", show_default=False),
-    ] = None,
+    path: str | None,
+    query: str | None,
     *,
-    worlds: Worlds = None,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from a file.")
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="SELECT and ASK: table, json, xml, csv, tsv. CONSTRUCT and DESCRIBE: turtle, nt, nq, trig, rdfxml, "
-            "jsonld. Else table or turtle.",
-        ),
-    ] = None,
-    union: Annotated[
-        bool | None,
-        typer.Option(
-            "--union/--strict", help="Ask all graphs together, or the default graph alone; else as the world."
-        ),
-    ] = None,
-    bindings: Bindings = None,
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop the query after so long.")] = None,
-    allow_network: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="Let SERVICE ask this host; may be repeated.")
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="How it is answered instead: times, searches, matches of each pattern.")
-    ] = False,
-    sparql_index: Annotated[
-        str | None,
-        typer.Option(metavar="PLACE", help="Where a large world is asked: memory, disk or auto; else as configured."),
-    ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help=VERBS["query"].options["repair"].help)] = False,
-    at: At = None,
-    as_of: AsOf = None,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    worlds: list[str] | None,
+    file: str | None,
+    format: str | None,
+    union: bool | None,
+    bindings: list[str] | None,
+    timeout: float | None,
+    allow_network: list[str] | None,
+    explain: bool,
+    sparql_index: str | None,
+    repair: bool,
+    at: str | None,
+    as_of: str | None,
+    json: bool,
 ) -> None:
     """Answer a SPARQL query.
 
@@ -181,13 +172,13 @@ def given_query(query: str | None, file: str | None) -> str:
         raise OpenError(f"the query file {file} is not UTF-8: {error}") from error
 
 
-def read_stdin() -> str:
+def read_stdin(what: str = "the query") -> str:
     """What standard input holds."""
     stream = sys.stdin
     if stream is None:
         raise OpenError("there is no standard input")
     if stream.isatty():
-        note("reading the query from the terminal; Ctrl-D ends it")
+        note(f"reading {what} from the terminal; Ctrl-D ends it")
     return stream.buffer.read().decode("utf-8-sig", "replace")
 
 
@@ -225,17 +216,3 @@ def _term(value: str) -> str:
         if re.fullmatch(pattern, value):
             return f'"{value}"^^<{_XSD}{name}>'
     return value
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'",
-            "worlds sparql kb.db --file query.rq --format csv > rows.csv",
-            "worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
-            "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
-            "worlds sparql --world birds.db --world lakes.db 'SELECT * { SERVICE <worlds:lakes> { ?s ?p ?o } }'",
-        ),
-    )(sparql)

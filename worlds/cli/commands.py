@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from worlds.cli import (
+from worlds.cli import (  # noqa: F401  # each names its commands
     ask,
     claims,
     completion,
     config,
-    context,
     curate,
     decide,
     differences,
@@ -25,21 +24,20 @@ from worlds.cli import (
     keys,
     mcp,
     memory,
-    mirror,
+    plain,
     policy,
-    prefix,
     questions,
     remote,
     rules,
-    schema,
     search,
     serve,
     shard,
     sources,
     write,
 )
+from worlds.cli.command import COMMANDS
 from worlds.cli.errors import EXIT_CODES, Group
-from worlds.cli.options import examples
+from worlds.cli.options import Command, Commands, examples
 
 _CODES = "\n".join(f"{code:5}  {meaning}" for code, meaning in EXIT_CODES.items())
 
@@ -82,85 +80,29 @@ def _options(
 
 
 _PANELS = {
-    "Begin": ("init", "doctor", "config", "completion"),
-    "Write": (
-        "load",
-        "add-document",
-        "sync",
-        "sources",
-        "state",
-        "tell",
-        "end",
-        "reinstate",
-        "update",
-        "embed",
-        "purge",
-    ),
-    "Ask": (
-        "search",
-        "sparql",
-        "context",
-        "brief",
-        "questions",
-        "memory",
-        "resolve",
-        "mint",
-        "form",
-        "similar",
-        "describe",
-        "timeline",
-        "schema",
-        "prefix",
-        "policy",
-    ),
-    "Curate": (
-        "verify",
-        "mentions",
-        "suggest-links",
-        "suggest-shapes",
-        "report",
-        "contradictions",
-        "duplicates",
-        "distinct",
-        "decisions",
-        "evaluate",
-        "merge",
-        "split",
-        "propose",
-        "amend",
-        "proposals",
-        "accept",
-        "reject",
-        "decide",
-        "validate",
-        "shapes",
-        "guard",
-    ),
-    "History": ("log", "blame", "diff", "compare", "undo", "patch", "apply", "prune"),
-    "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
-    "Serve": ("serve", "keys", "mcp"),
-    "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
+    "Begin": "init doctor config completion",
+    "Write": "load add-document sync sources state tell end reinstate update embed purge",
+    "Ask": "search sparql context brief questions memory resolve mint form similar describe timeline schema prefix "
+    "policy",
+    "Curate": "verify mentions suggest-links report contradictions duplicates distinct decisions merge split propose "
+    "amend proposals accept reject decide validate shapes guard",
+    "History": "log blame diff compare undo patch apply prune",
+    "The file": "export stats check backup restore compact vector-index",
+    "Serve": "serve mcp",
+    "Servers": "primary token push pull follow replica shard",
 }
-for _module in (
-    init, doctor, config, completion, write, documents, sources, search, ask, context, questions, memory, entities,
-    facts, schema, prefix, policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote,
-    mirror, shard,
-):  # fmt: skip
-    _module.register(app)
-
-
-def _sort(registered: list[Any]) -> None:
-    """Bring the commands into the order and the panels of `_PANELS`."""
-    places = {name: (panel, place) for panel, names in _PANELS.items() for place, name in enumerate(names)}
-    order = list(_PANELS)
-    for command in registered:
-        command.rich_help_panel = places[_name_of(command)][0]
-    registered.sort(key=lambda command: (order.index(places[_name_of(command)][0]), places[_name_of(command)][1]))
-
-
-def _name_of(command: Any) -> str:
-    return str(command.name or command.callback.__name__)
-
-
-_sort(app.registered_commands)
-_sort(app.registered_groups)
+for _panel, _names in _PANELS.items():
+    for _name in _names.split():
+        _made = COMMANDS[_name]
+        app.command(_name, cls=Command, epilog=_made.epilog, rich_help_panel=_panel)(_made.callback)
+_keys = typer.Typer(
+    name="keys",
+    cls=Commands,
+    help="API keys for `worlds serve`: add, list, revoke.",
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+)
+for _name in ("add", "list", "revoke"):
+    _made = COMMANDS[f"keys {_name}"]
+    _keys.command(_name, cls=Command, epilog=_made.epilog)(_made.callback)
+app.add_typer(_keys, name="keys", rich_help_panel="Serve")

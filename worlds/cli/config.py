@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json as json_format
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.options import Command, Json, examples
+from worlds.cli.command import command
+from worlds.cli.options import given
 from worlds.cli.terminal import clean, note, output, write_json
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def template() -> str:
     return "\n".join(lines)
 
 
-def config(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="One setting, whose value is printed alone, or a section, such as server.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+@command(
+    None,
+    given("[NAME]", "One setting, whose value is printed alone, or a section, such as server."),
+    examples=(
+        "worlds config",
+        "worlds config server",
+        "WORLDS_SERVER_PORT=9000 worlds config server.port",
+        "worlds config --json | jq '.settings[] | select(.source != \"default\")'",
+    ),
+)
+def config(name: str | None, *, json: bool) -> None:
     """Show the settings: their values, and where each came from.
 
     The environment is stronger than ./worlds.toml (or the file that WORLDS_CONFIG names), and that is stronger than
@@ -98,16 +98,3 @@ def _document(setting: Setting, value: Any, source: str) -> dict[str, object]:
         "variable": setting.variable,
         "help": setting.help,
     }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds config",
-            "worlds config server",
-            "WORLDS_SERVER_PORT=9000 worlds config server.port",
-            "worlds config --json | jq '.settings[] | select(.source != \"default\")'",
-        ),
-    )(config)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worlds.errors import ArgumentError, ConflictError, WorldsError
+from worlds.errors import ArgumentError, ConflictError, ParseError, WorldsError
+from worlds.graph.cells import cell, records, unescaped
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.changing.proposal import Proposal
     from worlds.world import World
 
 COLUMNS = ("proposal", "version", "kind", "confidence", "author", "why", "change", "moved", "decision", "reason")
 DECISIONS = ("accept", "reject")
 _DIGITS = 18  # of a number; there is no proposal of more
-_formula = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run; the apostrophe keeps it a text
-_kept = re.compile(r"'+[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +32,6 @@ class Decision:
     reason: str | None
 
 
-def escaped(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return "'" + text if _formula.match(text) else text
-
-
-def unescaped(text: str) -> str:
-    """The text that was escaped."""
-    return text[1:] if _kept.match(text) else text
-
-
 def as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
     """The proposals as CSV (RFC 4180), with columns for a decision and its reason."""
     written = io.StringIO()
@@ -51,7 +40,8 @@ def as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
     for one in proposals:
         sure = "" if one.confidence is None else f"{one.confidence:g}"
         texts = (one.kind, sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
-        writer.writerow([one.id, one.version, *map(escaped, texts), "", ""])
+        whole = f"worlds proposals FILE {one.id}"
+        writer.writerow([one.id, one.version, *(cell(text, whole) for text in texts), "", ""])
     return written.getvalue()
 
 
@@ -78,35 +68,35 @@ def read_table(path: Path) -> list[Decision]:
             f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
         ) from error
     head = text.partition("\n")[0]
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a change may be long
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
+    mark = ";" if ";" in head and "," not in head else ","
     try:
-        return _decisions(rows, path)
-    except csv.Error as error:
-        raise ArgumentError(f"line {rows.line_num} of {path} is no CSV: {error}") from error
+        return _decisions(records(io.StringIO(text, newline=""), str(path), delimiter=mark), path)
+    except ParseError as error:
+        raise ArgumentError(str(error)) from error
 
 
-def _decisions(rows: csv.DictReader[str], path: Path) -> list[Decision]:
-    missing = {"proposal", "version", "decision"} - {*(rows.fieldnames or ())}
-    if missing:
+def _decisions(rows: Iterator[tuple[int, list[str]]], path: Path) -> list[Decision]:
+    names = next(rows, (1, []))[1]
+    if missing := {"proposal", "version", "decision"} - {*names}:
         raise ArgumentError(
             f"{path} lacks the columns {', '.join(sorted(missing))}: worlds proposals --csv writes them"
         )
     found: dict[int, Decision] = {}
-    for row in rows:
-        where = f"line {rows.line_num} of {path}"
-        told = (row["decision"] or "").strip().casefold()
+    for line, cells in rows:
+        where = f"line {line} of {path}"
+        row = dict(zip_longest(names, cells[: len(names)], fillvalue=""))
+        told = row["decision"].strip().casefold()
         if not told:
             continue
         if told not in DECISIONS:
             raise ArgumentError(f"{where}: a decision is accept or reject, or left empty, not {row['decision']!r}")
         try:
-            number, version = (int((row[name] or "")[:_DIGITS]) for name in ("proposal", "version"))
+            number, version = (int(row[name][:_DIGITS]) for name in ("proposal", "version"))
         except ValueError:
             raise ArgumentError(f"{where}: a proposal and its version are numbers") from None
         if number in found:
             raise ArgumentError(f"{where}: proposal {number} is decided twice")
-        found[number] = Decision(number, version, told, unescaped(row.get("reason") or "") or None)
+        found[number] = Decision(number, version, told, unescaped(row.get("reason", "")) or None)
     return list(found.values())
 
 

@@ -9,19 +9,18 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from json import loads as json_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
 from rich.text import Text
 
-from worlds.cli.errors import NO
-from worlds.cli.options import Command, EmbedderName, Json, embedder_of, examples
-from worlds.cli.terminal import clean, counted, output, waiting, write_json
+from worlds.cli.command import command
+from worlds.cli.options import EMBEDDER, embedder_of, given
+from worlds.cli.terminal import clean, counted, output, waiting
 from worlds.errors import EmbedderError, ReadOnlyError, WorldsError
 
 if TYPE_CHECKING:
@@ -44,20 +43,26 @@ class Finding:
     remedy: str | None = None
 
 
-def doctor(
-    path: Annotated[
-        str | None,
-        typer.Argument(metavar="[WORLD]", help="A world to look at, too; it is not changed.", show_default=False),
-    ] = None,
-    embedder: EmbedderName = "auto",
-    audit: Annotated[
-        bool,
-        typer.Option(
-            "--audit", help="Also ask for known faults of the installed packages; needs pip-audit and the network."
-        ),
-    ] = False,
-    json: Json = False,
-) -> None:
+def _print(told: Mapping[str, Any], _: Mapping[str, str]) -> None:
+    console = output()
+    width = max(len(one["topic"]) for one in told["findings"])
+    for one in told["findings"]:
+        line = Text.assemble((f"{one['state']:7}  ", _STYLES[one["state"]]), (one["topic"].ljust(width), "bold"))
+        console.print(line.append(f"  {clean(one['message'])}", style="not bold"), soft_wrap=True)
+        if one["remedy"] is not None:
+            console.print(Text(f"{'':{width + 9}}  → {clean(one['remedy'])}"), soft_wrap=True)
+
+
+@command(
+    None,
+    given("[WORLD]", "A world to look at, too; it is not changed.", name="path"),
+    given("--audit", "Also ask for known faults of the installed packages; needs pip-audit and the network."),
+    EMBEDDER,
+    fails=lambda told: not told["ok"],
+    show=_print,
+    examples=("worlds doctor", "worlds doctor kb.db", "worlds doctor kb.db --json | jq '.findings[].remedy'"),
+)
+def doctor(path: str | None, *, embedder: str, audit: bool) -> dict[str, Any]:
     """Look whether all is well: versions, extras, the model, the settings, and a world. Exits with 1 if not.
 
     What is not well is said with what to do about it.
@@ -73,22 +78,7 @@ def doctor(
                 message, _, remedy = str(error).partition("; ")
                 findings.append(Finding("world", "problem", message, remedy or "see docs/cli.md, Exit codes"))
     well = not any(finding.state == "problem" for finding in findings)
-    if json:
-        write_json({"ok": well, "findings": [asdict(finding) for finding in findings]})
-    else:
-        _print(findings)
-    if not well:
-        raise typer.Exit(NO)
-
-
-def _print(findings: list[Finding]) -> None:
-    console = output()
-    width = max(len(finding.topic) for finding in findings)
-    for finding in findings:
-        line = Text.assemble((f"{finding.state:7}  ", _STYLES[finding.state]), (finding.topic.ljust(width), "bold"))
-        console.print(line.append(f"  {clean(finding.message)}", style="not bold"), soft_wrap=True)
-        if finding.remedy is not None:
-            console.print(Text(f"{'':{width + 9}}  → {clean(finding.remedy)}"), soft_wrap=True)
+    return {"ok": well, "findings": list(map(asdict, findings))}
 
 
 # --- what is installed ------------------------------------------------------------------------------------------------
@@ -338,6 +328,8 @@ def _world(path: str, embedder: str) -> Iterator[Finding]:
             yield _fit(path, embedder, stats.embedder)
             kept = "the native one is part of the file" if stats.vector_index else "vectors are compared one by one"
             yield Finding("index", "ok", kept)
+        for one in world.shapes.left_out:
+            yield Finding("shapes", "note", str(one), f"mend it, and load it: worlds shapes {quoted} FILE --replace")
         yield _check(world, stats.quads, quoted)
 
 
@@ -396,11 +388,3 @@ def _check(world: World, quads: int, quoted: str) -> Finding:
         return Finding("check", "ok", "quads, chunks, full-text and vectors agree")
     kinds = ", ".join(problem.kind for problem in report.problems)
     return Finding("check", "problem", f"{counted(len(report.problems), 'problem')}: {kinds}", f"worlds check {quoted}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples("worlds doctor", "worlds doctor kb.db", "worlds doctor kb.db --json | jq '.findings[].remedy'"),
-    )(doctor)

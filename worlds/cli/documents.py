@@ -6,82 +6,77 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import typer
-
-from worlds.cli.differences import show_diff
+from worlds.cli.command import command
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import (
-    Author,
-    Command,
-    DryRun,
-    Embed,
-    EmbedderName,
-    Json,
-    Message,
-    WorldPath,
-    examples,
-    of_verb,
-    opened,
-)
-from worlds.cli.terminal import clean, counted, note, output, progress, write_json
+from worlds.cli.options import EMBEDDER, given
+from worlds.cli.terminal import note, progress
 from worlds.errors import EmbedderError, OpenError
 
 if TYPE_CHECKING:
     from worlds.cli.terminal import Bar
     from worlds.revisions.diff import Diff
-    from worlds.revisions.gate import Change
     from worlds.world import World
 
 
-@of_verb("add_document", type=None, predicate=None)
+@command(
+    "add_document",
+    given("FILE...", "Documents, or folders of documents.", name="files"),
+    given("--base IRI", "A document's IRI is this IRI and its name without the ending."),
+    given("--iri IRI", "The IRI of the one document."),
+    EMBEDDER,
+    create=True,
+    defaults={"type": None, "predicate": None},
+    examples=(
+        "worlds add-document kb.db notes/ --base https://example.org/notes/",
+        "worlds add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
+    ),
+)
 def add_document(
-    path: WorldPath,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Documents, or folders of documents.", show_default=False),
-    ],
+    world: World,
+    path: str,
+    files: list[str],
     *,
-    base: Annotated[
-        str | None, typer.Option(metavar="IRI", help="A document's IRI is this IRI and its name without the ending.")
-    ] = None,
-    iri: Annotated[str | None, typer.Option(metavar="IRI", help="The IRI of the one document.")] = None,
-    embed: Embed = True,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
+    base: str | None,
+    iri: str | None,
+    author: str | None,
+    message: str | None,
+    embed: bool,
+    dry_run: bool,
     **given: Any,
-) -> None:
+) -> Any:
     """Makes the world if there is none. What this command wrote of an earlier version is replaced, and nothing else.
 
-    Of folders, the files ending in .md, .txt, .html and the like are taken. After an error, nothing is changed.
+    Of folders, the files ending in .md, .txt, .html, .pdf, .docx, .epub and the like are taken. After an error, nothing
+    is changed.
     """
     documents = _documents(files, base, iri)
     options = {name: value for name, value in given.items() if name not in ("type", "predicate") or value is not None}
+    if dry_run:
+        return _rehearsed(world, documents, options)
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
-        chosen = embedder if embed and not dry_run else "none"
-        with opened(path, write=True, create=True, embedder=chosen, dry_run=dry_run) as world:
-            if dry_run:
-                show_diff(world, _rehearsed(world, documents, options), as_json=json)
-                return
-            changes = []
-            with progress() as bar:
-                with world.transaction(author=author, message=message):
-                    for place, (name, file) in enumerate(documents):
-                        bar("add documents", place, len(documents))
-                        changes.append(world.add_document(name, file, **options, embed=False))
-                state = f"all documents are added, some texts are not embedded yet; `worlds embed {path}` goes on"
-                embedded = _embed(world, bar) if any(change.chunks for change in changes) else 0
-            state = "all documents are added"
-            _report(documents, changes, embedded, world.stats().pending, time.perf_counter() - began, as_json=json)
+        changes = []
+        with progress() as bar:
+            with world.transaction(author=author, message=message):
+                for place, (name, file) in enumerate(documents):
+                    bar("add documents", place, len(documents))
+                    changes.append(world.add_document(name, file, **options, embed=False))
+            state = f"all documents are added, some texts are not embedded yet; `worlds embed {path}` goes on"
+            embedded = _embed(world, bar) if any(change.chunks for change in changes) else 0
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
+    told: dict[str, Any] = {"revision": max((change.revision or 0 for change in changes), default=0) or None}
+    told |= {name: sum(getattr(change, name) for change in changes) for name in ("added", "removed", "chunks")}
+    told |= {"embedded": embedded, "pending": world.stats().pending}
+    told["documents"] = [
+        {"iri": name, "file": str(file), "changed": change.revision is not None}
+        for (name, file), change in zip(documents, changes, strict=True)
+    ]
+    return told | {"seconds": round(time.perf_counter() - began, 3)}
 
 
 def _rehearsed(world: World, documents: list[tuple[str, Path]], options: dict[str, Any]) -> Diff:
@@ -109,46 +104,6 @@ def _embed(world: World, bar: Bar) -> int:
         return 0
 
 
-def _report(
-    documents: list[tuple[str, Path]],
-    changes: list[Change],
-    embedded: int,
-    pending: int,
-    seconds: float,
-    *,
-    as_json: bool,
-) -> None:
-    revision = max((change.revision or 0 for change in changes), default=0) or None
-    added, removed, chunks = (
-        sum(getattr(change, name) for change in changes) for name in ("added", "removed", "chunks")
-    )
-    if as_json:
-        write_json(
-            {
-                "revision": revision,
-                "added": added,
-                "removed": removed,
-                "chunks": chunks,
-                "embedded": embedded,
-                "pending": pending,
-                "documents": [
-                    {"iri": name, "file": str(file), "changed": change.revision is not None}
-                    for (name, file), change in zip(documents, changes, strict=True)
-                ],
-                "seconds": round(seconds, 3),
-            }
-        )
-        return
-    for (name, _), change in zip(documents, changes, strict=True):
-        what = "unchanged" if change.revision is None else counted(change.chunks, "text chunk")
-        output().print(f"{clean(name)}: {what}")
-    what = "nothing changed" if revision is None else f"revision {revision}: {counted(added, 'quad')} added"
-    parts = [what, f"{removed:,} removed"] if removed else [what]
-    if embedded:
-        parts.append(f"{counted(embedded, 'text')} embedded")
-    output().print(f"{', '.join(parts)} ({seconds:,.1f} s)")
-
-
 def _documents(given: list[str], base: str | None, iri: str | None) -> list[tuple[str, Path]]:
     """The IRI and the file of each document."""
     if (base is None) == (iri is None):
@@ -168,13 +123,13 @@ def _documents(given: list[str], base: str | None, iri: str | None) -> list[tupl
 
 def _files(path: Path) -> list[tuple[str, Path]]:
     """The name without ending, relative to the folder, and the file, of each document at or below a path."""
-    from worlds.documents.reading import FORMATS
+    from worlds.documents.reading import FORMATS, PACKED
 
     if not path.is_dir():
         if not path.exists():
             raise OpenError(f"{path} does not exist")
         return [(path.stem, path)]
-    endings = {ending for some in FORMATS.values() for ending in some}
+    endings = {ending for some in (*FORMATS.values(), PACKED) for ending in some}
     files = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -187,15 +142,3 @@ def _files(path: Path) -> list[tuple[str, Path]]:
     if not found:
         raise OpenError(f"{path} has no documents: no file in it ends in {', '.join(sorted(endings))}")
     return found
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "add-document",
-        cls=Command,
-        epilog=examples(
-            "worlds add-document kb.db notes/ --base https://example.org/notes/",
-            "worlds add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
-        ),
-    )(add_document)

@@ -5,49 +5,46 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
+from worlds.cli.changes import note_pending, outcome, sentence
+from worlds.cli.command import command
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Author, Command, EmbedderName, Json, examples, from_settings, opened
+from worlds.cli.options import AUTHOR, EMBEDDER, from_settings, given, opened
 from worlds.cli.terminal import counted, output, progress, write_json
-from worlds.cli.write import note_pending, outcome, sentence
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.revisions.gate import Change
 
 
+@command(
+    None,
+    given("WORLD", "The file to make, such as kb.db.", name="path"),
+    given("[SOURCE...]", "RDF to load: files, folders, globs.", name="sources"),
+    given("--settings", "Also write ./worlds.toml, with every setting and what it does."),
+    given(
+        "--default-graph SETTING",
+        "What queries see that name no graph: [bold]strict[/bold], the default graph alone, or [bold]union[/bold], all "
+        "graphs together; else union if all data are in named graphs.",
+        callback=from_settings,
+    ),
+    given("--profiles", "Give each entity a text of its own, its triples in words.", callback=from_settings),
+    given("--no-embed", "Leave the texts to `worlds embed`."),
+    *(EMBEDDER, AUTHOR),
+    examples=("worlds init kb.db", "worlds init kb.db papers.ttl people.nq.gz --settings"),
+)
 def init(
-    path: Annotated[str, typer.Argument(metavar="WORLD", help="The file to make, such as kb.db.", show_default=False)],
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SOURCE...]", help="RDF to load: files, folders, globs.", show_default=False),
-    ] = None,
-    settings: Annotated[
-        bool, typer.Option("--settings", help="Also write ./worlds.toml, with every setting and what it does.")
-    ] = False,
-    default_graph: Annotated[
-        str | None,
-        typer.Option(
-            "--default-graph",
-            metavar="SETTING",
-            help="What queries see that name no graph: [bold]strict[/bold], the default graph alone, or "
-            "[bold]union[/bold], all graphs together; else union if all data are in named graphs.",
-            callback=from_settings,
-        ),
-    ] = None,
-    profiles: Annotated[
-        bool,
-        typer.Option(
-            "--profiles", help="Give each entity a text of its own, its triples in words.", callback=from_settings
-        ),
-    ] = False,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the texts to `worlds embed`.")] = False,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    json: Json = False,
+    path: str,
+    sources: list[str] | None,
+    *,
+    settings: bool,
+    default_graph: str | None,
+    profiles: bool,
+    no_embed: bool,
+    embedder: str,
+    author: str | None,
+    json: bool,
 ) -> None:
     """Make a world, load files into it if some are given, and say what can be done next.
 
@@ -121,13 +118,5 @@ def _report(path: str, change: Change | None, seconds: float, graphs: tuple[int,
     steps["worlds doctor"] = "what is installed, and what is missing"
     console.print("\nNext:", style="bold")
     width = max(map(len, steps))
-    for command, text in steps.items():
-        console.print(f"  {command.ljust(width)}  {text}", soft_wrap=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples("worlds init kb.db", "worlds init kb.db papers.ttl people.nq.gz --settings"),
-    )(init)
+    for line, text in steps.items():
+        console.print(f"  {line.ljust(width)}  {text}", soft_wrap=True)

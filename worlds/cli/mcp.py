@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from worlds.cli.command import command
 from worlds.cli.memory import parts
-from worlds.cli.options import Command, WorldPath, embedder_of, examples, with_settings
+from worlds.cli.options import PATH, embedder_of, given, of_settings, settings_of
 from worlds.errors import WorldsError
-from worlds.settings import Settings
 
 _OPTIONS = {
     "host": "mcp.host",
@@ -27,13 +25,19 @@ _OPTIONS = {
 }
 
 
-@with_settings(_OPTIONS)
-def mcp(
-    path: WorldPath,
-    http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdio.")] = False,
-    *,
-    settings: Settings,
-) -> None:
+@command(
+    None,
+    PATH,
+    given("--http", "Serve over streamable HTTP instead of stdio."),
+    *of_settings(_OPTIONS),
+    json=False,
+    examples=(
+        "worlds mcp kb.db",
+        "worlds mcp kb.db --allow-writes --author ann",
+        "worlds mcp kb.db --tools ask --http",
+    ),
+)
+def mcp(path: str, *, http: bool, **given: Any) -> None:
     """Serve a world to agents over the Model Context Protocol: search, sparql, describe, schema and more.
 
     Standard output holds the protocol alone; messages go to standard error. It ends with its input, or by Ctrl-C.
@@ -48,6 +52,7 @@ def mcp(
             raise
         raise WorldsError(f"{error.name} is not installed: pip install 'worlds-kg[mcp]'") from error
 
+    settings = settings_of(_OPTIONS, given)
     writes, proposes = settings["mcp.allow_writes"], settings["mcp.allow_proposals"]
     written = writes or proposes or settings["mcp.tools"] == "memory"
     model = embedder_of(settings["embedder"])
@@ -74,11 +79,3 @@ def mcp(
             )
         else:
             serve_stdio(service)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    shown = examples(
-        "worlds mcp kb.db", "worlds mcp kb.db --allow-writes --author ann", "worlds mcp kb.db --tools ask --http"
-    )
-    app.command(cls=Command, epilog=shown)(mcp)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,10 +16,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from worlds.cli.terminal import output
 from worlds.search.options import REQUIRED, Option
-from worlds.verbs.table import AUTHOR, DRY_RUN, EMBED, MESSAGE, VERBS
+from worlds.verbs.table import AUTHOR as _AUTHOR
+from worlds.verbs.table import DRY_RUN as _DRY_RUN
+from worlds.verbs.table import EMBED as _EMBED
+from worlds.verbs.table import MESSAGE as _MESSAGE
 
 if TYPE_CHECKING:
-    from worlds.settings import Setting
+    from worlds.settings import Setting, Settings
     from worlds.world import World
 
 _TYPES = {"<str>": "TEXT", "<int>": "N", "<float>": "NUMBER"}  # what the newer Typer shows, and what people read
@@ -43,46 +44,16 @@ _VALUES: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def with_options(
-    options: Iterable[inspect.Parameter], *, key: Callable[[str], Any] | None = None, instead_of: str | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command more options than its signature names: it gets them as `**given`.
-
-    `key` puts all in order; `instead_of` names a parameter that is no option.
-    """
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            function(**given)
-
-        own = inspect.signature(function, eval_str=True).parameters.values()
-        shown = [item for item in own if item.kind is not item.VAR_KEYWORD and item.name != instead_of]
-        every = [item.replace(kind=item.KEYWORD_ONLY) for item in (*shown, *options)]
-        every.sort(key=lambda item: 0 if key is None else key(item.name))
-        command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        command.__annotations__ = {item.name: item.annotation for item in every}
-        return command
-
-    return decorate
+def of_settings(options: Mapping[str, str]) -> list[inspect.Parameter]:
+    """The options of a command that are settings, too. Maps the names of the options to those of the settings."""
+    return [_option(name, setting) for name, setting in options.items()]
 
 
-def with_settings(options: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each setting; it gets all that then hold as `settings`. Maps options to settings."""
+def settings_of(options: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
+    """All settings that hold where a command is given options that are settings, too."""
+    from worlds.settings import load_settings
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            from worlds.settings import load_settings
-
-            values = {setting: given.pop(option) for option, setting in options.items()}
-            asked = {name: None if value == [] else value for name, value in values.items()}
-            function(**given, settings=load_settings(asked))
-
-        made = [_option(name, setting) for name, setting in options.items()]
-        return with_options(made, instead_of="settings")(command)
-
-    return decorate
+    return load_settings({setting: given[option] for option, setting in options.items()})
 
 
 def _option(name: str, of: str) -> inspect.Parameter:
@@ -168,44 +139,6 @@ _KINDS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def of_verb(name: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a verb that it does not name itself.
-
-    It gets them as `**given`, None for a list that is empty; its help begins with the verb's. `defaults` are those of
-    the command line, where they are not Python's.
-    """
-    row = VERBS[name]
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(function).parameters
-        options = [one for one in row.at("command") if not {one.name, one.at("command")} & own.keys()]
-
-        @functools.wraps(function)
-        def command(*before: Any, **given: Any) -> None:
-            empty = {one.name: None for one in options if given.get(one.name) == []}
-            function(*before, **{**given, **empty})
-
-        made = [parameter(replace(one, default=defaults.get(one.name, one.default))) for one in options]
-        places = {one.name: place for place, one in enumerate(made)}
-
-        def order(option: str) -> tuple[int, int]:
-            """The world, arguments, the verb's options, the command's own, and last those of all commands."""
-            last = ("embedder", "author", "message", "dry_run", "json")
-            if option in last:
-                return 4, last.index(option)
-            if option not in places:
-                return (
-                    0 if option == "path" else 1 if own[option].kind is not inspect.Parameter.KEYWORD_ONLY else 3
-                ), 0
-            return (1 if row.options[option].default is REQUIRED else 2), places[option]
-
-        decorated = with_options(made, key=order)(command)
-        decorated.__doc__ = "\n\n".join(filter(None, (row.help, inspect.getdoc(function))))
-        return decorated
-
-    return decorate
-
-
 def parameter(of: Option, *flags: str, panel: str | None = None, metavar: str | None = None) -> inspect.Parameter:
     """The parameter of an option: an argument where it is required."""
     kind = Literal[of.choices] if of.choices else _KINDS[of.kind]
@@ -219,7 +152,7 @@ def parameter(of: Option, *flags: str, panel: str | None = None, metavar: str | 
     on = of.default is True or of.usual is True
     given = flags or FLAGS.get(of.name, (f"--{flag}/--no-{flag}" if on else f"--{flag}",))
     told = of.told + (" May be repeated." if of.kind in ("texts", "json") else "")
-    callback = from_settings if of.name == "author" and of.help == AUTHOR.help else None
+    callback = from_settings if of.name == "author" and of.help == _AUTHOR.help else None
     option = typer.Option(*given, metavar=shown, help=told, rich_help_panel=panel, callback=callback)
     default = None if of.default == () else of.default
     return _keyword(of.name, kind | None if default is None else kind, option, default)
@@ -236,40 +169,55 @@ def read_quads(texts: Iterable[str] | None) -> list[Any]:
     return parse_quads(texts or ())
 
 
-WorldPath = Annotated[
-    str, typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False)
-]
-Worlds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--world",
-        metavar="WORLD",
-        help="Take several worlds as one, each given by this option, and none as an argument.",
-    ),
-]
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        metavar="ADDRESS",
-        help='Have tasks of Ray do it, on a cluster at this address, or "local" for one here.',
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-EmbedderName = Annotated[
-    str,
-    typer.Option(
-        "--embedder",
-        metavar="MODEL",
-        help="A sentence-transformers model by name or folder, [bold]auto[/bold] for the default model where it is "
-        "installed, or [bold]none[/bold].",
-        callback=from_settings,
-    ),
-]
-Author = parameter(AUTHOR).annotation
-Message = parameter(MESSAGE).annotation
-DryRun = parameter(DRY_RUN).annotation
-Embed = parameter(EMBED).annotation
+def given(
+    words: str, help: str, kind: Any = None, default: Any = None, *, name: str | None = None, **more: Any
+) -> inspect.Parameter:
+    """An argument or an option of a command as the line of its usage has it, which names it if `name` does not.
+
+    "FILE" is an argument, "[FILE...]" one that may lack or be repeated; "--file -f FILE" is an option with a value,
+    "--file FILE..." one that may be repeated, and "--watch" one without a value.
+    """
+    flags = [word for word in words.split() if word.startswith("-")]
+    metavar = " ".join(word for word in words.split() if not word.startswith("-"))
+    many = metavar.rstrip("]").endswith(("...", "…"))
+    kind = kind or (list[str] if many else str if metavar else bool)
+    if flags:
+        told = typer.Option(*flags, metavar=metavar.removesuffix("...") or None, help=help, **more)
+        default = False if default is None and kind is bool and "/" not in flags[0] else default
+        missing = default is None
+    else:
+        told = typer.Argument(metavar=metavar, help=help, **{"show_default": default is not None, **more})
+        missing = default is None and metavar.startswith("[")
+        default = default if missing or default is not None else inspect.Parameter.empty
+    default = inspect.Parameter.empty if default is REQUIRED else default
+    found = name or re.sub(r"\W+", "_", (flags[0].partition("/")[0] if flags else metavar).lower()).strip("_")
+    return _keyword(found, kind | None if missing else kind, told, default)
+
+
+WORLD_HELP = "The world's file, or its address on a server."
+PATH = given("WORLD", WORLD_HELP, name="path")
+JSON = given("--json", "Print one JSON document.")
+AUTHOR, MESSAGE, DRY_RUN, EMBED = map(parameter, (_AUTHOR, _MESSAGE, _DRY_RUN, _EMBED))
+EMBEDDER = given(
+    "--embedder MODEL",
+    "A sentence-transformers model by name or folder, [bold]auto[/bold] for the default model where it is installed, "
+    "or [bold]none[/bold].",
+    default="auto",
+    callback=from_settings,
+)
+AT = given("--at REVISION", "Ask the world as it was after a revision, or at a time.")
+AS_OF = given("--as-of TIME", "Ask for what held at a time, such as 2019-05.")
+WORLDS = given(
+    "--world WORLD...", "Take several worlds as one, each given by this option, and none as an argument.", name="worlds"
+)
+RAY = given("--ray ADDRESS", 'Have tasks of Ray do it, on a cluster at this address, or "local" for one here.')
+FILE = given("--file -f FILE", "Read the update from a file.")
+BINDINGS = given(
+    "--bind -b NAME=TERM...",
+    "Give a variable a value: an IRI, a prefixed name, a number, true, false, or '\"a text\"@en'; may be repeated.",
+    name="bindings",
+)
+HOSTS = given("--allow-network HOST...", "Read from this host. May be repeated; others are refused.")
 
 
 def examples(*lines: str) -> str:
@@ -341,14 +289,6 @@ class Command(Help, TyperCommand):
 
 class Commands(Help, TyperGroup):
     """A command that has commands, such as `worlds keys`."""
-
-
-At = Annotated[
-    str | None, typer.Option("--at", metavar="REVISION", help="Ask the world as it was after a revision, or at a time.")
-]
-AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="Ask for what held at a time, such as 2019-05.")
-]
 
 
 def embedder_of(name: str) -> str | None:

@@ -1,31 +1,46 @@
-"""The command that shows and changes what a world's file says of itself: which literals are text, what queries see."""
+"""The commands that show and change what a world's file says of itself: policy, prefix."""
 
 from __future__ import annotations
 
 import json as json_format
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import typer
+from worlds.cli.command import command
+from worlds.cli.options import given
+from worlds.cli.show import print_table
+from worlds.cli.terminal import clean, counted, note, output
 
-from worlds.cli import show
-from worlds.cli.options import Command, Json, WorldPath, examples, opened
-from worlds.cli.terminal import counted, note, output, write_json
+if TYPE_CHECKING:
+    from worlds.world import World
 
 _DEFAULT_GRAPH = "default_graph"
 
 
-def policy(
-    path: WorldPath,
-    changes: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME=VALUE...]",
-            help="What to change. A value is a word, a list of IRIs with commas between them, or JSON.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+def _print(told: Mapping[str, Any], _: Mapping[str, str]) -> None:
+    """The names as they are given to the command, and the values as JSON."""
+    values = [one if isinstance(one, str) else json_format.dumps(one, ensure_ascii=False) for one in told.values()]
+    print_table(output(), ("name", "value"), list(zip(map(clean, told), map(clean, values), strict=True)))
+
+
+@command(
+    None,
+    given(
+        "[NAME=VALUE...]",
+        "What to change. A value is a word, a list of IRIs with commas between them, or JSON.",
+        name="changes",
+    ),
+    writes="changes",
+    show=_print,
+    examples=(
+        "worlds policy kb.db",
+        "worlds policy kb.db profiles=true",
+        "worlds policy kb.db profiles=ex:Film,ex:Person tokenizer=trigram",
+        "worlds policy kb.db statements=true",
+        "worlds policy kb.db default_graph=union",
+    ),
+)
+def policy(world: World, path: str, changes: list[str] | None) -> dict[str, Any]:
     """Show which literals of a world are text, and what queries see that name no graph; or change that.
 
     With `profiles=true` each entity gets a text of its own, its triples in words; of a list of classes, their
@@ -35,19 +50,14 @@ def policy(
     """
     given = dict(map(_pair, changes or ()))
     setting = given.pop(_DEFAULT_GRAPH, None)
-    with opened(path, write=bool(changes)) as world:
-        if given:
-            world.policy = world.policy.changed(given, world.prefixes)
-        if setting is not None:
-            world.default_graph = setting
-        told: dict[str, Any] = {**json_format.loads(world.policy.to_json()), _DEFAULT_GRAPH: world.default_graph}
-        pending = world.stats().pending
-    if json:
-        write_json(told)
-    else:
-        show.print_table(output(), ("name", "value"), [(name, _shown(value)) for name, value in told.items()])
+    if given:
+        world.policy = world.policy.changed(given, world.prefixes)
+    if setting is not None:
+        world.default_graph = setting
+    pending = world.stats().pending
     if pending and changes:
         note(f"{counted(pending, 'text')} without a vector; `worlds embed {path}` embeds")
+    return {**json_format.loads(world.policy.to_json()), _DEFAULT_GRAPH: world.default_graph}
 
 
 def _pair(text: str) -> tuple[str, Any]:
@@ -60,19 +70,25 @@ def _pair(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json_format.dumps(value, ensure_ascii=False)
+@command(
+    None,
+    given("[PREFIX]", "The prefix, with its colon or without.", name="name"),
+    given("[IRI]", "What it stands for from now on."),
+    writes="iri",
+    show=_print,
+    examples=("worlds prefix kb.db", "worlds prefix kb.db ex: http://example.org/", "worlds prefix kb.db ex"),
+)
+def prefix(world: World, path: str, name: str | None, iri: str | None) -> dict[str, str]:
+    """List the prefixes of a world, tell what one stands for, or declare one.
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds policy kb.db",
-            "worlds policy kb.db profiles=true",
-            "worlds policy kb.db profiles=ex:Film,ex:Person tokenizer=trigram",
-            "worlds policy kb.db statements=true",
-            "worlds policy kb.db default_graph=union",
-        ),
-    )(policy)
+    Queries, filters and exports use them without a declaration. Loading a file adds those that it declares.
+    """
+    key = (name or "").removesuffix(":")
+    if iri is not None:
+        world.bind(key, iri.removeprefix("<").removesuffix(">"))
+    known = dict(sorted(world.prefixes.items()))
+    if name is None:
+        return known
+    if key not in known:
+        raise ValueError(f"{key!r} is no prefix of this world; `worlds prefix {path} {key}: IRI` declares it")
+    return {key: known[key]}

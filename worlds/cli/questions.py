@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from worlds.cli import show
+from worlds.cli.ask import read_stdin
+from worlds.cli.command import command, document
 from worlds.cli.errors import NO
-from worlds.cli.options import Author, Command, EmbedderName, Json, Message, WorldPath, examples, opened
-from worlds.cli.terminal import counted, note, output, waiting, write_json
-from worlds.cli.write import report
+from worlds.cli.options import AUTHOR, EMBEDDER, MESSAGE, given
+from worlds.cli.show import print_answer
+from worlds.cli.terminal import counted, output, waiting, write_json
 
 if TYPE_CHECKING:
     from worlds.world import World
 
 
+@command(
+    None,
+    given("[FILE]…", "Files and folders of questions to load: .rq files, and RDF.", name="sources"),
+    given("--replace", "Put them in the place of all that are kept."),
+    given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld."),
+    given("--add QUESTION", "Keep this question."),
+    given("--query -q SPARQL", "The query of --add; - is standard input."),
+    given("--description TEXT", "What there is to say of --add."),
+    given("--remove QUESTION", "Keep a question no longer; also by its IRI."),
+    given("--near QUESTION", "Show the questions nearest to this one."),
+    given("--check", "Ask all queries anew, and tell which are broken."),
+    *(AUTHOR, MESSAGE, EMBEDDER),
+    writes="sources add remove",
+    empty="no such questions are kept: `worlds questions WORLD --add QUESTION --query SPARQL` keeps one",
+    embedder=lambda given: "none" if given["near"] is None else given["embedder"],
+    examples=(
+        "worlds questions kb.db --add 'Who works at Acme?' --query 'SELECT ?p { ?p ex:worksAt ex:acme }'",
+        "worlds questions kb.db examples/",
+        "worlds questions kb.db --near 'staff of Acme'",
+        "worlds questions kb.db --check",
+    ),
+)
 def questions(
-    path: WorldPath,
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FILE]…", help="Files and folders of questions to load: .rq files, and RDF."),
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Put them in the place of all that are kept.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="FORMAT", help="turtle, nt, nq, trig, rdfxml or jsonld.")
-    ] = None,
-    add: Annotated[str | None, typer.Option("--add", metavar="QUESTION", help="Keep this question.")] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", "-q", metavar="SPARQL", help="The query of --add; - is standard input.")
-    ] = None,
-    description: Annotated[
-        str | None, typer.Option("--description", metavar="TEXT", help="What there is to say of --add.")
-    ] = None,
-    remove: Annotated[
-        str | None, typer.Option("--remove", metavar="QUESTION", help="Keep a question no longer; also by its IRI.")
-    ] = None,
-    near: Annotated[
-        str | None, typer.Option("--near", metavar="QUESTION", help="Show the questions nearest to this one.")
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Ask all queries anew, and tell which are broken.")] = False,
-    author: Author = None,
-    message: Message = None,
-    embedder: EmbedderName = "auto",
-    json: Json = False,
-) -> None:
+    world: World,
+    sources: list[str] | None,
+    *,
+    replace: bool,
+    format: str | None,
+    add: str | None,
+    query: str | None,
+    description: str | None,
+    remove: str | None,
+    near: str | None,
+    check: bool,
+    json: bool,
+    **given: Any,
+) -> Any:
     """List the questions that are kept with their queries, or change them.
 
     `context` and `brief` answer by the query of the same question, and show those that are near. The questions are the
@@ -61,81 +69,32 @@ def questions(
         raise ValueError("--add needs --query, which with --description belongs to it")
     if replace and not sources:
         raise ValueError("--replace needs FILE")
-    began = time.perf_counter()
-    change: Any = None
-    given = {"author": author, "message": message}
-    write = bool(sources) or add is not None or remove is not None
-    with opened(path, write=write, embedder="none" if near is None else embedder) as world:
-        if sources:
-            with waiting("loading"):
-                change = world.questions.load(sources, format=format, mode="replace" if replace else "merge", **given)
-        elif add is not None and query is not None:
-            text = sys.stdin.read() if query == "-" else query
-            change = world.questions.add(add, text, description=description, **given)
-        elif remove is not None:
-            change = world.questions.remove(remove, **given)
-        if change is not None:
-            report(world, change, time.perf_counter() - began, as_json=json)
-        elif check:
-            _check(world, json=json)
-        elif near is not None:
-            _near(world, near, json=json)
-        else:
-            _list(world, format, json=json)
-
-
-def _list(world: World, format: str | None, *, json: bool) -> None:
-    kept = world.questions.kept
-    if json:
-        write_json([one.to_dict() for one in kept])
-    elif format:
-        sys.stdout.write(world.questions.serialize(format))
-    elif kept:
-        show.print_table(output(), ["question", "query"], [(one.question, _line(one.query)) for one in kept])
-    else:
-        note("no questions are kept: `worlds questions WORLD --add QUESTION --query SPARQL` keeps one")
-
-
-def _near(world: World, question: str, *, json: bool) -> None:
-    found = world.questions.near(question)
-    if json:
-        write_json([one.to_dict() for one in found])
-        return
-    rows = [
-        (f"{one.score:.2f}", one.question, "; ".join(f"{part.words} → {part.asked or '?'}" for part in one.differs),
-         _line(one.adapted or one.query))
-        for one in found
-    ]  # fmt: skip
-    show.print_table(output(), ["near", "question", "differs", "query"], rows)
+    kept = world.questions
+    if sources:
+        with waiting("loading"):
+            return kept.load(sources, format=format, mode="replace" if replace else "merge", **given)
+    if add is not None and query is not None:
+        return kept.add(add, read_stdin() if query == "-" else query, description=description, **given)
+    if remove is not None:
+        return kept.remove(remove, **given)
+    if near is not None:
+        return kept.near(near)
+    if check:
+        return _check(world, json=json)
+    if json or not format:
+        return kept.kept
+    sys.stdout.write(kept.serialize(format))
+    return None
 
 
 def _check(world: World, *, json: bool) -> None:
     with waiting("asking"):
         broken = world.questions.check()
     if json:
-        write_json([one.to_dict() for one in broken])
+        write_json(document(broken))
     elif broken:
-        rows = [(one.trouble, one.question, one.why, _line(one.repair or "")) for one in broken]
-        show.print_table(output(), ["trouble", "question", "why", "nearest query that finds something"], rows)
+        print_answer(output(), document(broken), world.prefixes)
     else:
         output().print(f"{counted(len(world.questions), 'question')}, none broken")
     if broken:
         raise typer.Exit(NO)
-
-
-def _line(query: str) -> str:
-    """A query in a line, without what declares prefixes."""
-    return " ".join(line for line in query.splitlines() if not line.upper().startswith("PREFIX ")).strip()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds questions kb.db --add 'Who works at Acme?' --query 'SELECT ?p { ?p ex:worksAt ex:acme }'",
-            "worlds questions kb.db examples/",
-            "worlds questions kb.db --near 'staff of Acme'",
-            "worlds questions kb.db --check",
-        ),
-    )(questions)

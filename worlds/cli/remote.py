@@ -1,48 +1,42 @@
-"""The commands about worlds on servers: primary, token, push, pull, follow."""
+"""The commands about worlds on servers: primary, token, push, pull, follow, replica."""
 
 from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+from worlds.cli.command import command
+from worlds.cli.options import PATH, given
+from worlds.cli.terminal import note, output, waiting
 
-from worlds.cli.options import Command, Json, WorldPath, examples
-from worlds.cli.terminal import note, output, waiting, write_json
-
-Url = Annotated[
-    str, typer.Argument(metavar="URL", help="The world on the server: http://HOST:PORT/NAME.", show_default=False)
-]
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the primary keeps its worlds.")]
-Token = Annotated[
-    str | None,
-    typer.Option(metavar="TOKEN", help="What the server asks for.", envvar="WORLDS_PRIMARY_TOKEN", show_default=False),
-]
+_URL = given("URL", "The world on the server: http://HOST:PORT/NAME.")
+_FOLDER = given("FOLDER", "Where the primary keeps its worlds.", Path)
+_TOKEN = given("--token TOKEN", "What the server asks for.", envvar="WORLDS_PRIMARY_TOKEN", show_default=False)
+_REPLICA = given("REPLICA", "Where the replica lies.", Path)
 
 
+@command(
+    None,
+    _FOLDER,
+    given("--host HOST", "The address to listen at.", default="127.0.0.1"),
+    given("--port N", "The port; 0 takes a free one.", int, 8080, min=0, max=65535),
+    given("--sqld FILE", "libSQL's server.", envvar="WORLDS_SQLD", show_default="sqld on the PATH"),
+    given("--backup BUCKET", "A bucket of S3 that gets all that is written.", show_default=False),
+    given("--backup-endpoint URL", "Of a service that is not Amazon's.", show_default=False),
+    given("--restore NAME...", "A world to bring back from the bucket; may be repeated.", show_default=False),
+    json=False,
+    examples=("worlds primary /srv/worlds --host 0.0.0.0 --port 8080",),
+)
 def primary(
-    folder: Folder,
-    host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.", min=0, max=65535)] = 8080,
-    sqld: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="libSQL's server.", envvar="WORLDS_SQLD", show_default="sqld on the PATH"),
-    ] = None,
-    backup: Annotated[
-        str | None,
-        typer.Option(metavar="BUCKET", help="A bucket of S3 that gets all that is written.", show_default=False),
-    ] = None,
-    backup_endpoint: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Of a service that is not Amazon's.", show_default=False),
-    ] = None,
-    restore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A world to bring back from the bucket; may be repeated.", show_default=False
-        ),
-    ] = None,
+    folder: Path,
+    *,
+    host: str,
+    port: int,
+    sqld: str | None,
+    backup: str | None,
+    backup_endpoint: str | None,
+    restore: list[str] | None,
 ) -> None:
     """Serve worlds to replicas: runs libSQL's server with settings that were tried, and starts it again if it ends.
 
@@ -66,54 +60,64 @@ def primary(
         server.wait()
 
 
-def token(
-    folder: Folder,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The world that it is for.")],
-    read_only: Annotated[bool, typer.Option("--read-only", help="For replicas that do not write.")] = False,
-    days: Annotated[float | None, typer.Option(metavar="DAYS", help="How long it is good.", min=0)] = None,
-) -> None:
+@command(
+    None,
+    _FOLDER,
+    given("NAME", "The world that it is for."),
+    given("--read-only", "For replicas that do not write."),
+    given("--days DAYS", "How long it is good.", float, min=0),
+    json=False,
+    examples=("worlds token /srv/worlds kb --read-only --days 90",),
+)
+def token(folder: Path, name: str, *, read_only: bool, days: float | None) -> str:
     """Print a token for one world of a primary. None can be taken back, so let it expire."""
     from worlds.remote.keys import Keys
 
-    output().print(Keys(folder / "keys").token(name, read_only=read_only, days=days), soft_wrap=True)
+    return Keys(folder / "keys").token(name, read_only=read_only, days=days)
 
 
-def push(
-    path: WorldPath,
-    url: Url,
-    replace: Annotated[bool, typer.Option("--replace", help="In the place of the one that is there.")] = False,
-    key: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="The primary's own.", envvar="WORLDS_PRIMARY_KEY", show_default=False),
-    ] = None,
-) -> None:
+@command(
+    None,
+    *(PATH, _URL),
+    given("--replace", "In the place of the one that is there."),
+    given("--key KEY", "The primary's own.", envvar="WORLDS_PRIMARY_KEY", show_default=False),
+    json=False,
+    examples=("worlds push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)",),
+)
+def push(path: str, url: str, *, replace: bool, key: str | None) -> str:
     """Make the world in a file one on a server, by the primary's own key (FOLDER/keys/admin)."""
     from worlds.remote.pushing import push as run
 
     with waiting("pushing"):
         run(path, url, key=key, replace=replace)
-    output().print(f"{path} is at {url}", soft_wrap=True)
+    return f"{path} is at {url}"
 
 
-def pull(
-    url: Url,
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A file that is not there yet.")],
-    token: Token = None,
-) -> None:
+@command(
+    None,
+    _URL,
+    given("FILE", "A file that is not there yet.", name="path"),
+    _TOKEN,
+    json=False,
+    examples=("worlds pull http://10.0.0.5:8080/kb copy.db",),
+)
+def pull(url: str, path: str, *, token: str | None) -> str:
     """Copy a world on a server into a file of its own."""
     from worlds.remote.pushing import pull as run
 
     with waiting("pulling"):
         run(url, path, token=token)
-    output().print(f"{url} is in {path}", soft_wrap=True)
+    return f"{url} is in {path}"
 
 
-def follow(
-    url: Url,
-    replica: Annotated[Path, typer.Argument(metavar="REPLICA", help="Where the replica lies.")],
-    token: Token = None,
-    poll: Annotated[float, typer.Option(metavar="SECONDS", help="How often the primary is asked.", min=0.01)] = 0.1,
-) -> None:
+@command(
+    None,
+    *(_URL, _REPLICA, _TOKEN),
+    given("--poll SECONDS", "How often the primary is asked.", float, 0.1, min=0.01),
+    json=False,
+    examples=("worlds follow http://10.0.0.5:8080/kb kb-replica.db",),
+)
+def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
     """Keep a replica in step with a world on a server, until it is stopped.
 
     Others read the replica as any world (read-only), or open the URL with `replica`, which writes to the server.
@@ -130,37 +134,23 @@ def follow(
     run(url, replica.absolute(), token, poll=poll, tell=tell)
 
 
-def replica(
-    path: Annotated[Path, typer.Argument(metavar="REPLICA", help="Where the replica lies.")], json: Json = False
-) -> None:
+@command(
+    None,
+    _REPLICA,
+    fails=lambda told: bool(told["error"] or not told["followed"]),
+    examples=("worlds replica kb-replica.db --json",),
+)
+def _replica(replica: Path, *, json: bool) -> dict[str, Any]:
     """Tell how a replica stands to its primary. Exits with 1 if its follower has an error, or is gone."""
-    from worlds.cli.errors import NO
     from worlds.errors import OpenError
     from worlds.remote.status import Folder as ReplicaFolder
 
-    folder = ReplicaFolder(path.absolute())
+    folder = ReplicaFolder(replica.absolute())
     told = folder.told()
     if told is None:
-        raise OpenError(f"{path} is no replica")
+        raise OpenError(f"{replica} is no replica")
     running = folder.followed()
-    if json:
-        write_json({**vars(told), "followed": running})
-    else:
-        output().print(f"{path}: revision {told.revision} of {told.address}, {told.age:.1f} s old", soft_wrap=True)
-        for remark in (told.error, None if running else "nobody follows it"):
-            if remark:
-                note(remark)
-    if told.error or not running:
-        raise typer.Exit(NO)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(cls=Command, epilog=examples("worlds primary /srv/worlds --host 0.0.0.0 --port 8080"))(primary)
-    app.command(cls=Command, epilog=examples("worlds token /srv/worlds kb --read-only --days 90"))(token)
-    app.command(
-        cls=Command, epilog=examples("worlds push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)")
-    )(push)
-    app.command(cls=Command, epilog=examples("worlds pull http://10.0.0.5:8080/kb copy.db"))(pull)
-    app.command(cls=Command, epilog=examples("worlds follow http://10.0.0.5:8080/kb kb-replica.db"))(follow)
-    app.command(cls=Command, epilog=examples("worlds replica kb-replica.db --json"))(replica)
+    for remark in () if json else (told.error, None if running else "nobody follows it"):
+        if remark:
+            note(remark)
+    return {**vars(told), "followed": running}

@@ -6,25 +6,25 @@ import contextlib
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.ask import as_text, read_stdin
+from worlds.cli.command import command
 from worlds.cli.options import (
+    AS_OF,
+    AT,
+    EMBEDDER,
     FLAGS,
     METAVARS,
-    AsOf,
-    At,
-    Command,
-    EmbedderName,
-    Worlds,
+    WORLD_HELP,
+    WORLDS,
     embedder_of,
-    examples,
+    given,
     opened,
     parameter,
-    with_options,
 )
 from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.search.options import OPTIONS
@@ -39,13 +39,14 @@ _PANELS: Mapping[str, str] = {
     "stage": "How the ranking is changed, in this order",
     "answer": "What is printed",
 }
+_HALF_LIFE = 365  # days, unless it is given
 _IN_PARTS = ("exclude", "weights", "rerank", "decay")  # options that the command line takes by several of its own
 _FILTERS = ("subjects", "predicates", "types", "graphs", "sources", "source_kinds", "languages", "where")
 _TABLE = tuple(name for name in OPTIONS if name not in (*_IN_PARTS, "vector", "boost"))
 
 
-def _stage(text: str, *flags: str, **more: Any) -> Any:
-    return typer.Option(*flags, help=text, rich_help_panel=_PANELS["stage"], **more)
+def _stage(words: str, help: str, *more: Any, **options: Any) -> inspect.Parameter:
+    return given(words, help, *more, rich_help_panel=_PANELS["stage"], **options)
 
 
 def _option(name: str) -> inspect.Parameter:
@@ -69,75 +70,77 @@ def _place(name: str) -> int:
     return list(OPTIONS).index(whole) if whole in OPTIONS else -1 if name in ("path", "words") else len(OPTIONS)
 
 
-@with_options([*map(_option, _TABLE), *map(_exclusion, _FILTERS)], key=_place)
+@command(
+    None,
+    given("[WORLD]", WORLD_HELP, name="path"),
+    given(
+        "[QUERY...]",
+        "Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
+        name="words",
+    ),
+    *(*map(_option, _TABLE), *map(_exclusion, _FILTERS)),
+    *(WORLDS, EMBEDDER),
+    given("--weight-vector NUMBER", "What the list by meaning counts.", float, rich_help_panel=_PANELS["fusion"]),
+    given("--weight-text NUMBER", "What the list by words counts.", float, rich_help_panel=_PANELS["fusion"]),
+    _stage("--rerank/--no-rerank", "A cross-encoder reads the first again."),
+    _stage("--reranker MODEL", "Which one, by name or path; means --rerank."),
+    _stage(
+        f"--boost {METAVARS['boost']}...",
+        "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 ln(1 + "
+        "number).",
+    ),
+    _stage("--decay IRI", "Scores fall with the age of the date under this predicate."),
+    _stage("--half-life DAYS", "By half in so many days.", float, _HALF_LIFE),
+    _stage("--evergreen-type IRI...", "Subjects of this type do not age."),
+    _stage("--evergreen-predicate IRI...", "Texts under this predicate do not age."),
+    _stage("--evergreen-flag IRI...", "Subjects for which this is true do not age."),
+    given("--group", "The same as --group-by subject.", hidden=True),
+    given(
+        "--facets",
+        "Count the types, predicates, graphs, languages and sources of all that matches, too.",
+        rich_help_panel=_PANELS["answer"],
+    ),
+    given(
+        "--sql",
+        "The SQL statements that ran and their parameters, instead of hits.",
+        rich_help_panel=_PANELS["answer"],
+    ),
+    *(AT, AS_OF),
+    given("--json", "One JSON document.", rich_help_panel=_PANELS["answer"]),
+    json=False,
+    key=_place,
+    examples=(
+        "worlds search kb.db solar cell stability",
+        "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
+        "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
+        "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
+        "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
+        "worlds search --world birds.db --world lakes.db water",
+        "worlds search kb.db -- -not these words",
+    ),
+)
 def search(
-    path: Annotated[
-        str | None,
-        typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False),
-    ] = None,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUERY...",
-            help="Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
-            show_default=False,
-        ),
-    ] = None,
+    path: str | None,
+    words: list[str] | None,
     *,
-    worlds: Worlds = None,
-    embedder: EmbedderName = "auto",
-    weight_vector: Annotated[
-        float | None, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
-    ] = None,
-    weight_text: Annotated[
-        float | None, typer.Option(help="What the list by words counts.", rich_help_panel=_PANELS["fusion"])
-    ] = None,
-    rerank: Annotated[bool | None, _stage("A cross-encoder reads the first again.", "--rerank/--no-rerank")] = None,
-    reranker: Annotated[
-        str | None, _stage("Which one, by name or path; means --rerank.", "--reranker", metavar="MODEL")
-    ] = None,
-    boost: Annotated[
-        list[str] | None,
-        _stage(
-            "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 "
-            "ln(1 + number).",
-            "--boost",
-            metavar=METAVARS["boost"],
-        ),
-    ] = None,
-    decay: Annotated[
-        str | None, _stage("Scores fall with the age of the date under this predicate.", "--decay", metavar="IRI")
-    ] = None,
-    half_life: Annotated[float, _stage("By half in so many days.", "--half-life", metavar="DAYS")] = 365,
-    evergreen_type: Annotated[
-        list[str] | None, _stage("Subjects of this type do not age.", "--evergreen-type", metavar="IRI")
-    ] = None,
-    evergreen_predicate: Annotated[
-        list[str] | None, _stage("Texts under this predicate do not age.", "--evergreen-predicate", metavar="IRI")
-    ] = None,
-    evergreen_flag: Annotated[
-        list[str] | None, _stage("Subjects for which this is true do not age.", "--evergreen-flag", metavar="IRI")
-    ] = None,
-    group: Annotated[bool, typer.Option("--group", hidden=True, help="The same as --group-by subject.")] = False,
-    facets: Annotated[
-        bool,
-        typer.Option(
-            "--facets",
-            help="Count the types, predicates, graphs, languages and sources of all that matches, too.",
-            rich_help_panel=_PANELS["answer"],
-        ),
-    ] = False,
-    sql: Annotated[
-        bool,
-        typer.Option(
-            "--sql",
-            help="The SQL statements that ran and their parameters, instead of hits.",
-            rich_help_panel=_PANELS["answer"],
-        ),
-    ] = False,
-    at: At = None,
-    as_of: AsOf = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document.", rich_help_panel=_PANELS["answer"])] = False,
+    worlds: list[str] | None,
+    embedder: str,
+    weight_vector: float | None,
+    weight_text: float | None,
+    rerank: bool | None,
+    reranker: str | None,
+    boost: list[str] | None,
+    decay: str | None,
+    half_life: float,
+    evergreen_type: list[str] | None,
+    evergreen_predicate: list[str] | None,
+    evergreen_flag: list[str] | None,
+    group: bool,
+    facets: bool,
+    sql: bool,
+    at: str | None,
+    as_of: str | None,
+    json: bool,
     **given: Any,
 ) -> None:
     """Find the texts that best answer a question, best first.
@@ -145,25 +148,29 @@ def search(
     A filter never costs results: what it does not let through is left out before anything is ranked. A filter may be
     repeated for any of several values; different ones must all hold. Terms are IRIs or prefixed names.
     """
+    if reranker and rerank is False:
+        raise ValueError("--no-rerank and --reranker contradict each other")
+    if decay is None and (evergreen_type or evergreen_predicate or evergreen_flag or half_life != _HALF_LIFE):
+        raise ValueError("--half-life and --evergreen-… go with --decay")
     explain = given.pop("explain")
     weights = {name: one for name, one in (("vector", weight_vector), ("text", weight_text)) if one is not None}
     exclude = {name: value for name in _FILTERS if (value := given.pop(f"exclude_{name}"))}
-    options: dict[str, Any] = {name: value or None if name in _FILTERS else value for name, value in given.items()}
+    options: dict[str, Any] = dict(given)
     if group:
         options["group_by"] = "subject"
     options |= {
         "exclude": exclude or None,
         "weights": weights or None,
         "rerank": reranker or rerank,
-        "boost": boost or None,
+        "boost": boost,
         "decay": None
         if decay is None
         else {
             "predicate": decay,
             "half_life": half_life,
-            "evergreen_types": evergreen_type or None,
-            "evergreen_predicates": evergreen_predicate or None,
-            "evergreen_flags": evergreen_flag or None,
+            "evergreen_types": evergreen_type,
+            "evergreen_predicates": evergreen_predicate,
+            "evergreen_flags": evergreen_flag,
         },
     }
     if worlds and path is not None:
@@ -232,15 +239,15 @@ def _print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
 def _print(
     found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool, facets: bool
 ) -> None:
-    counted = {"facets": found.facets.to_dict(prefixes)} if facets else {}
+    more = {"facets": found.facets.to_dict(prefixes)} if facets else {}
     if json:
-        write_json({"query": query, **found.to_dict(sql=explain), **counted})
+        write_json({"query": query, **found.to_dict(sql=explain), **more})
         return
     for remark in found.notes:
         note(remark)
     show.print_hits(output(), found, prefixes)
     if facets:
-        show.print_facets(output(), counted["facets"], prefixes)
+        show.print_facets(output(), more["facets"], prefixes)
     if explain:
         show.print_explanation(output(), found, prefixes)
 
@@ -249,19 +256,3 @@ def _nothing(world: World, query: str) -> str:
     if not len(world):
         return f"no hits: the world is empty; `worlds load {world.path} FILE` fills it"
     return "no hits" if query.strip() else "no hits: the query is blank"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds search kb.db solar cell stability",
-            "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
-            "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
-            "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
-            "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
-            "worlds search --world birds.db --world lakes.db water",
-            "worlds search kb.db -- -not these words",
-        ),
-    )(search)

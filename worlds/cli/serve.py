@@ -6,15 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from worlds.cli.options import Command, examples, with_settings
+from worlds.cli.command import command
+from worlds.cli.options import given, of_settings, settings_of
 from worlds.cli.terminal import note, output
 from worlds.errors import OpenError, WorldsError
 from worlds.remote.address import is_address
-from worlds.settings import Settings
 
 if TYPE_CHECKING:
     from worlds.server.configuration import ServerSettings
@@ -47,28 +45,21 @@ _OPTIONS = {
 }
 
 
-@with_settings(_OPTIONS)
-def serve(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORLD|FOLDER",
-            help="A world's file, or its address on a server; or a folder of files.",
-            show_default=False,
-        ),
-    ],
-    follow: Annotated[
-        str | None,
-        typer.Option(
-            "--follow",
-            metavar="URL",
-            help="The world on a server of which WORLD is to be the replica.",
-            show_default=False,
-        ),
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+@command(
+    None,
+    given("WORLD|FOLDER", "A world's file, or its address on a server; or a folder of files.", name="target"),
+    given("--follow URL", "The world on a server of which WORLD is to be the replica.", show_default=False),
+    *of_settings(_OPTIONS),
+    json=False,
+    examples=(
+        "worlds serve kb.db",
+        "worlds serve kb.db --port 0 --allow-writes",
+        "worlds keys add kb.db ann --level write --expires 90d",
+        "worlds serve replica.db --follow https://host/kb",
+        "worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json",
+    ),
+)
+def serve(target: str, *, follow: str | None, **given: Any) -> None:
     """Serve a world, or a folder of worlds, over HTTP: SPARQL, search, the web page.
 
     A world on a server is answered from a replica, which is followed as long as this runs; what is written goes to
@@ -79,6 +70,7 @@ def serve(
 
     Each option is also a setting; see `worlds config`.
     """
+    settings = settings_of(_OPTIONS, given)
     from worlds.server.workers.starting import begun
 
     with begun() if find_spec("starlette") and Path(target).exists() else contextlib.nullcontext():
@@ -143,17 +135,3 @@ def _allowed(settings: ServerSettings, keys: int) -> list[str]:
         f"reads: {'anyone who reaches this address' if reads else 'with a key'}; "
         f"writes: {'anyone who reaches this address' if writes else 'with a key'} ({counted})"
     ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds serve kb.db",
-            "worlds serve kb.db --port 0 --allow-writes",
-            "worlds keys add kb.db ann --level write --expires 90d",
-            "worlds serve replica.db --follow https://host/kb",
-            "worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json",
-        ),
-    )(serve)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -15,7 +17,6 @@ from worlds.cli.terminal import clean, counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worlds.file.problems import CheckReport
     from worlds.search.hits import Hit, Leg, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
@@ -24,15 +25,19 @@ _OTHERS = 3  # further subjects that a hit names
 _HIT = 40  # characters of a hit's name in the table that explains
 _PARAMETER = 100  # characters shown of a parameter
 _MOST_VALUES = 20  # of a facet
+_INDENT = 6  # of a long value's further lines
+_NAMES = ("label", "term", "iri", "value", "name", "message")  # fields that name a record in a cell, the best first
+_WHICH = re.compile(
+    r"(^|[_ ])(revision|id|proposal|version|base|undoes|undone_by|start|end|by)$"
+)  # numbers that count nothing
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_WHOLE_IRI = re.compile(r"([a-z][a-z\d+.-]*://|urn:)[^\s<>\"]+")
+_WHOLE_TERM = re.compile(r'".*"|_:\S+$|<<\(', re.DOTALL)
+_IRIS = re.compile(r"<([^<>\s]*)>")
 
 
-def _iri(iri: str, prefixes: Mapping[str, str]) -> str:
-    from worlds.graph.terms import shorten
-
-    return clean(shorten(iri, prefixes))
-
-
-def _term(term: object, prefixes: Mapping[str, str]) -> str:
+def term(term: object, prefixes: Mapping[str, str]) -> str:
+    """A term in Turtle, its control characters made visible."""
     from worlds.graph.terms import format_term, to_oxigraph
 
     return clean(format_term(to_oxigraph(term), prefixes))
@@ -45,7 +50,7 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
     """The hits, best first: label, subject and types, and the text under its predicate."""
     indent = len(str(len(hits))) + 2
     for rank, hit in enumerate(hits, 1):
-        subject = _term(hit.subject, prefixes)
+        subject = term(hit.subject, prefixes)
         title = Text(f"{rank}. ".rjust(indent), style="dim")
         title.append(clean(hit.label) if hit.label else subject, style="not dim bold")
         about = Text(style="dim")
@@ -53,9 +58,9 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
             about.append(f"{subject} ", style="not dim cyan")
         if hit.types:
             about.append("a ")
-            about.append(", ".join(_term(kind, prefixes) for kind in hit.types) + " ", style="not dim green")
+            about.append(", ".join(term(kind, prefixes) for kind in hit.types) + " ", style="not dim green")
         if hit.graph is not None:
-            about.append("in ").append(f"{_term(hit.graph, prefixes)} ", style="not dim magenta")
+            about.append("in ").append(f"{term(hit.graph, prefixes)} ", style="not dim magenta")
         if hit.world is not None:
             about.append(f"from {', '.join(str(one.world) for one in (hit, *hit.others))} ")
         score = f" {hit.score:.4f}"
@@ -66,7 +71,7 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
             print_wrapped(console, title.append(f" {score}", style="not bold"), 0, indent)
             print_wrapped(console, about, indent, indent)
         language = getattr(hit.literal, "language", None)
-        text = Text(f"{_term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
+        text = Text(f"{term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
         text.append_text(_highlighted(clean(hit.snippet)))
         print_wrapped(console, text, indent, indent)
         if others := _others(hit, prefixes):
@@ -99,7 +104,7 @@ def _others(hit: Hit, prefixes: Mapping[str, str]) -> str:
     subjects = list(dict.fromkeys(quad[0] for quad in hit.quads if quad[0] != hit.subject))
     if not subjects:
         return ""
-    named = ", ".join(_term(subject, prefixes) for subject in subjects[:_OTHERS])
+    named = ", ".join(term(subject, prefixes) for subject in subjects[:_OTHERS])
     more = len(subjects) - _OTHERS
     return f"also {named}" + (f" and {more:,} more" if more > 0 else "")
 
@@ -140,7 +145,7 @@ def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[s
     facts["lists"] = f"at most {told.depth:,} long{reranked}"
     facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
     console.print()
-    print_facts(console, facts)
+    print_answer(console, facts, prefixes)
     console.print()
     console.print(Text(told.sql.rstrip(), style="dim"), soft_wrap=True)
 
@@ -161,8 +166,8 @@ def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[st
     """The first quads of each hit, without the text."""
     for rank, hit in enumerate(hits, 1):
         for subject, predicate, _, graph in hit.quads[:_OTHERS]:
-            place = "" if graph is None else f" in {_term(graph, prefixes)}"
-            yield [str(rank), f"{_term(subject, prefixes)} {_term(predicate, prefixes)}{place}"]
+            place = "" if graph is None else f" in {term(graph, prefixes)}"
+            yield [str(rank), f"{term(subject, prefixes)} {term(predicate, prefixes)}{place}"]
         if (more := len(hit.quads) - _OTHERS) > 0:
             yield [str(rank), f"and {more:,} more"]
 
@@ -196,46 +201,110 @@ def json_value(value: object) -> object:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-# --- the file -----------------------------------------------------------------------------------------------------
+# --- any answer ---------------------------------------------------------------------------------------------------
 
 
-def print_facts(console: Console, facts: Mapping[str, object], prefixes: Mapping[str, str] | None = None) -> None:
-    """Names and values, one a line; then what counts by IRI, each as a list."""
-    names = max(map(len, facts), default=0)
-    for name, value in facts.items():
-        if not isinstance(value, Mapping):
-            line = Text(name.replace("_", " ").ljust(names + 2), style="dim")
-            console.print(line.append(clean(_fact(name, value)), style="not dim"), soft_wrap=True)
-    for name, value in facts.items():
-        if isinstance(value, Mapping) and value:
-            console.print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
-            width = max(len(f"{count:,}") for count in value.values())
-            for iri, count in value.items():
-                line = Text(f"  {count:>{width},}  ").append(_iri(iri, prefixes or {}), style="cyan")
-                console.print(line, soft_wrap=True)
+def print_answer(console: Console, told: Any, prefixes: Mapping[str, str]) -> None:
+    """Print an answer by its document: a list of records as a table, a record as its fields, one a line, and its lists
+    of records as tables below.
+
+    Terms are shortened by the prefixes. What a cell cannot hold, such as the quads of a finding, is left to --json.
+    """
+    if isinstance(told, list):
+        _print_records(console, told, prefixes)
+        return
+    if not isinstance(told, Mapping):
+        for line in str(told).split("\n"):
+            console.print(Text(clean(_text(line, prefixes))), soft_wrap=True)
+        return
+    fields = {name: value for name, value in told.items() if name != "notes" and (value or value in (False, 0))}
+    below = {name: value for name, value in fields.items() if _stands_below(value)}
+    facts = {name: _cell(name, value, prefixes) for name, value in fields.items() if name not in below}
+    width = max(map(len, facts), default=0) + 2
+    for name, text in facts.items():
+        if text:
+            shown = Text(_words(name).ljust(width), style="dim")
+            print_wrapped(console, shown.append(text, style="not dim"), 0, min(width, _INDENT))
+    for name, value in below.items():
+        if facts or len(below) > 1:
+            console.print(Text(f"{chr(10) * bool(facts)}{_words(name)} ({len(value):,})", style="bold"), soft_wrap=True)
+            facts = facts or {name: ""}
+        if isinstance(value, Mapping):
+            value = [{"name": name, "value": one} for name, one in value.items()]
+        _print_records(console, value, prefixes)
 
 
-def _fact(key: str, value: object) -> str:
+def _stands_below(value: Any) -> bool:
+    """Whether a field of a record stands below its lines, as a table."""
+    records = [value] if isinstance(value, Mapping) else value if isinstance(value, list) else []
+    return any(isinstance(one, Mapping) and "term" not in one for one in records)
+
+
+def _print_records(console: Console, records: Sequence[Any], prefixes: Mapping[str, str]) -> None:
+    """A table of records: a column for each field that one of them has, and a cell can hold."""
+    rows = [one if isinstance(one, Mapping) else {"": one} for one in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [_cell(name, row.get(name), prefixes) for row in rows] for name in names}
+    shown = {
+        name: column
+        for name, column in cells.items()
+        if any(row.get(name) or row.get(name) is False for row in rows) and any(column)
+    }
+    print_table(console, list(map(_words, shown)), list(zip(*shown.values(), strict=True)))
+
+
+def _words(name: str) -> str:
+    return clean(name).replace("_", " ")
+
+
+def _cell(name: str, value: Any, prefixes: Mapping[str, str]) -> str:
+    """A value of a record in one line; empty for what is no value, or is too deep for a line."""
     if value is None:
-        return "none"
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return size(value) if "bytes" in key else f"{value:,}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value)) or "none"
-    return str(value)
+        return size(value) if "bytes" in name else str(value) if _WHICH.search(name) else f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, Mapping):
+        return _named(value, prefixes)
+    if isinstance(value, list | tuple):
+        cells = [_cell(name, one, prefixes) for one in value if not isinstance(one, list | tuple)]
+        return ("; " if any(", " in cell for cell in cells) else ", ").join(filter(None, cells))
+    return clean(" ".join(_text(value, prefixes).split()))
 
 
-def print_problems(console: Console, report: CheckReport) -> None:
-    """The problems that a check found, each with examples."""
-    for problem in report.problems:
-        line = Text(f"{problem.kind}: ", style="bold red")
-        line.append(clean(problem.message), style="not bold default")
-        console.print(line, soft_wrap=True)
-        for example in problem.examples:
-            console.print(Text(f"  such as {clean(example)}", style="dim"), soft_wrap=True)
-        console.print(Text(f"  remedy: {clean(problem.remedy)}", style="not dim"), soft_wrap=True)
+def _named(record: Mapping[str, Any], prefixes: Mapping[str, str]) -> str:
+    """A record in a cell: its name, and what its annotations say; where it has no name, its fields if all are plain."""
+    name = next((_cell(one, record[one], prefixes) for one in _NAMES if record.get(one)), "")
+    fields = {key: one for key, one in record.items() if one is not None}
+    if not name and all(isinstance(one, str | int | float) for one in fields.values()):
+        return ", ".join(f"{_words(key)}: {_cell(key, one, prefixes)}" for key, one in fields.items())
+    said = [f"{one['label']}: {_cell('', one['value'], prefixes)}" for one in record.get("annotations", ())]
+    return f"{name} ({clean('; '.join(said))})" if said else name
+
+
+def _text(text: str, prefixes: Mapping[str, str]) -> str:
+    """A text with its terms as people read them, and a moment as one of this machine's."""
+    from worlds.graph.terms import XSD, format_term, shorten, to_oxigraph
+
+    def short(iri: str) -> str:
+        """Its prefixed name; a namespace stays, as what a prefix stands for."""
+        name = shorten(iri, prefixes)
+        return iri if name.endswith((":", ">")) else name
+
+    if _MOMENT.fullmatch(text):
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
+    if _WHOLE_IRI.fullmatch(text):
+        return short(text)
+    if _WHOLE_TERM.match(text):
+        with contextlib.suppress(ValueError):
+            term = to_oxigraph(text)
+            datatype = getattr(getattr(term, "datatype", None), "value", "")
+            plain = datatype.startswith(XSD) and datatype != f"{XSD}string"
+            return str(getattr(term, "value", "")) if plain else format_term(term, prefixes)
+    return _IRIS.sub(lambda found: found[0] if (name := short(found[1])) == found[1] else name, text)
 
 
 def size(count: int) -> str:

@@ -6,28 +6,15 @@ import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from worlds.cli import show
-from worlds.cli.differences import show_diff
+from worlds.cli.changes import show_diff
+from worlds.cli.command import command
 from worlds.cli.errors import NO, Interrupted
-from worlds.cli.options import (
-    Author,
-    Command,
-    DryRun,
-    Embed,
-    EmbedderName,
-    Json,
-    Message,
-    WorldPath,
-    examples,
-    of_verb,
-    opened,
-)
+from worlds.cli.options import AUTHOR, DRY_RUN, EMBEDDER, MESSAGE, given
 from worlds.cli.terminal import note, output, progress, write_json
-from worlds.cli.write import report
 from worlds.errors import ArgumentError, WorldsError
 
 if TYPE_CHECKING:
@@ -36,77 +23,44 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 _NAMED = 10  # files of a kind of change, that people are shown
+_OF_SOURCE = ("kind", "graph", "base", "patterns", "language", "mapping", "edits", "hosts", "user", "password_variable")
 _WAIT = 50  # milliseconds without a change before a watched folder is read
 
-Edits = Annotated[
-    str | None,
-    typer.Option("--edits", metavar="HOW", help="What becomes of others' edits in its graph: refuse or keep."),
-]
+_EDITS = given("--edits HOW", "What becomes of others' edits in its graph: refuse or keep.")
 
 
-@of_verb("sync")
+@command(
+    "sync",
+    given("[PLACE|NAME]", "A folder, a file or a URL, or the name of a source; else all.", name="place"),
+    given("--name NAME", "The name of a new source."),
+    given("--kind KIND", "documents, rdf or tables; else by the files' names."),
+    given("--graph -g IRI", "The graph of a new source."),
+    given("--base IRI", "A document's IRI is this one and its path."),
+    given("--pattern GLOB...", "The files of a new source; ! leaves out; may be repeated.", name="patterns"),
+    given("--language --lang -l TAG", "The language of its documents."),
+    given("--map FILE", "The CSVW metadata of tables, which is kept.", name="mapping"),
+    _EDITS,
+    given("--host HOST...", "Let a new source ask this host.", name="hosts"),
+    given("--user NAME", "Who asks the host."),
+    given("--password-variable NAME", "The environment variable with the password."),
+    given("--watch", "Read again whenever a file changes, until Ctrl-C."),
+    EMBEDDER,
+    create=True,
+    examples=("worlds sync kb.db notes/", "worlds sync kb.db --watch"),
+)
 def sync(
-    path: WorldPath,
-    place: Annotated[
-        str | None,
-        typer.Argument(metavar="[PLACE|NAME]", help="A folder, a file or a URL, or the name of a source; else all."),
-    ] = None,
-    *,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The name of a new source.")] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="documents, rdf or tables; else by the files' names.")
-    ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", "-g", metavar="IRI", help="The graph of a new source.")
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="IRI", help="A document's IRI is this one and its path.")
-    ] = None,
-    pattern: Annotated[
-        list[str] | None,
-        typer.Option("--pattern", metavar="GLOB", help="The files of a new source; ! leaves out; may be repeated."),
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option("--language", "--lang", "-l", metavar="TAG", help="The language of its documents.")
-    ] = None,
-    mapping: Annotated[
-        str | None, typer.Option("--map", metavar="FILE", help="The CSVW metadata of tables, which is kept.")
-    ] = None,
-    edits: Edits = None,
-    host: Annotated[
-        list[str] | None, typer.Option("--host", metavar="HOST", help="Let a new source ask this host.")
-    ] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who asks the host.")] = None,
-    password_variable: Annotated[
-        str | None,
-        typer.Option("--password-variable", metavar="NAME", help="The environment variable with the password."),
-    ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Read again whenever a file changes, until Ctrl-C.")] = False,
-    embed: Embed = True,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-    **given: Any,
+    world: World, place: str | None, *, name: str | None, watch: bool, dry_run: bool, json: bool, **given: Any
 ) -> None:
     """A place that is no source yet becomes one, and the world is made if there is none.
 
     The exit code is 1 if a file could not be read.
     """
-    options = {
-        "kind": kind, "graph": graph, "base": base, "patterns": pattern, "language": language, "mapping": mapping,
-        "edits": edits, "hosts": host, "user": user, "password_variable": password_variable,
-    }  # fmt: skip
-    options = {key: value for key, value in options.items() if value}
-    chosen = embedder if embed and not dry_run else "none"
-    given |= {"author": author, "message": message, "embed": embed}
-    with opened(path, write=True, create=place is not None, embedder=chosen, dry_run=dry_run) as world:
-        with _tried(world) if dry_run else contextlib.nullcontext():
-            source = _source(world, place, name, options)
-            failed = _run(world, source, given, dry_run=dry_run, json=json)
-        if watch and not dry_run:
-            _watch(world, source, given, json=json)
+    options = {key: value for key in _OF_SOURCE if (value := given.pop(key))}
+    with _tried(world) if dry_run else contextlib.nullcontext():
+        source = _source(world, place, name, options)
+        failed = _run(world, source, given, dry_run=dry_run, json=json)
+    if watch and not dry_run:
+        _watch(world, source, given, json=json)
     if failed:
         raise typer.Exit(NO)
 
@@ -160,7 +114,8 @@ def _run(world: World, name: str | None, given: dict[str, Any], *, dry_run: bool
 def _print(one: Synced, world: World, seconds: float) -> None:
     moved = tuple(f"{before} → {now}" for before, now in one.moved)
     parts = (("new", one.new), ("changed", one.changed), ("moved", moved), ("deleted", one.deleted))
-    told = ", ".join(f"{len(paths):,} {what}" for what, paths in parts if paths) or "nothing changed"
+    told = ", ".join(f"{len(paths):,} {what}" for what, paths in parts if paths)
+    told = told or ("not read" if any(not failed.path for failed in one.errors) else "nothing changed")
     wrote = "" if one.revision is None else f"; revision {one.revision}"
     output().print(f"{one.source}: {told}, {one.unchanged:,} as before{wrote} ({seconds:.1f} s)", soft_wrap=True)
     for what, paths in parts:
@@ -180,7 +135,9 @@ def _watch(world: World, name: str | None, given: dict[str, Any], *, json: bool)
         import watchfiles
     except ImportError as error:
         raise WorldsError("--watch needs watchfiles: pip install 'worlds-kg[sources]'") from error
-    watched: list[WorldSource] = [one for one in world.sources if name in (None, one.name) and not one.is_address]
+    watched: list[WorldSource] = [
+        one for one in world.sources if name in (None, one.name) and one.trusted and not one.is_address
+    ]
     note(f"watching {', '.join(one.place for one in watched)}; Ctrl-C ends it")
     places = {one.place: one.name for one in watched}
     with contextlib.suppress(KeyboardInterrupt):
@@ -193,59 +150,31 @@ def _watch(world: World, name: str | None, given: dict[str, Any], *, json: bool)
                     note(f"{own}: {error}")
 
 
+@command(
+    None,
+    given("[NAME]", "Tell all of this source."),
+    _EDITS,
+    given("--trust NAME...", "Let this source be read on this machine; may be repeated."),
+    given("--remove", "Follow it no longer, and remove its graph."),
+    *(AUTHOR, MESSAGE, DRY_RUN),
+    writes="edits remove",
+    nothing="its graph was empty",
+    empty="no sources: `worlds sync` with a folder adds one",
+    examples=("worlds sources kb.db", "worlds sources kb.db notes --edits keep", "worlds sources kb.db --trust notes"),
+)
 def sources(
-    path: WorldPath,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Tell all of this source.", show_default=False)
-    ] = None,
-    *,
-    edits: Edits = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Follow it no longer, and remove its graph.")] = False,
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """List what the world follows, with the state of the last run, or change or remove a source."""
+    world: World, name: str | None, *, edits: str | None, trust: list[str] | None, remove: bool, **given: Any
+) -> Any:
+    """List what the world follows, with the state of the last run, or change, trust or remove a source.
+
+    A source that came with the file, or with a copy of it, is not read before it is trusted.
+    """
     if (edits is not None or remove) and name is None:
         raise typer.BadParameter("--edits and --remove need the name of a source")
-    began = time.perf_counter()
-    with opened(path, write=edits is not None or remove) as world:
-        if remove and name is not None:
-            change = world.sources.remove(name, author=author, message=message, dry_run=dry_run)
-            report(world, change, time.perf_counter() - began, as_json=json, nothing="its graph was empty")
-            return
-        if edits is not None and name is not None:
-            world.sources.set(name, edits=edits)  # type: ignore[arg-type]  # checked there
-        found = [world.sources[name]] if name is not None else list(world.sources)
-    if json:
-        write_json({"sources": [one.to_dict() for one in found]})
-    elif name is not None:
-        for key, value in found[0].to_dict().items():
-            if value not in (None, []) and key != "errors":
-                output().print(f"{key}: {', '.join(value) if isinstance(value, list) else value}", soft_wrap=True)
-        for failed in found[0].errors:
-            note(f"{failed.path}: {failed.message}")
-    elif not found:
-        output().print("no sources: `worlds sync` with a folder adds one", markup=False)
-    else:
-        head = ("source", "kind", "files", "errors", "last run", "place")
-        show.print_table(output(), head, [_row(one) for one in found])
-
-
-def _row(one: WorldSource) -> tuple[str, ...]:
-    run = "never" if one.run is None else f"{one.run:%Y-%m-%d %H:%M}"
-    if one.error is not None:
-        run += ", is away"
-    if one.proposal is not None:
-        run += f", proposal {one.proposal} waits"
-    return one.name, one.kind, f"{one.files:,}", str(len(one.errors) or ""), run, one.place
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command, lines in (
-        (sync, ("worlds sync kb.db notes/", "worlds sync kb.db --watch")),
-        (sources, ("worlds sources kb.db", "worlds sources kb.db notes --edits keep")),
-    ):
-        app.command(cls=Command, epilog=examples(*lines))(command)
+    if remove and name is not None:
+        return world.sources.remove(name, **given)
+    if edits is not None and name is not None:
+        world.sources.set(name, edits=edits)  # type: ignore[arg-type]  # checked there
+    for one in trust or ():
+        world.sources.trust(one)
+    return {"sources": [world.sources[name]] if name is not None else list(world.sources)}

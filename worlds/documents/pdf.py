@@ -20,20 +20,14 @@ _PAGES = 100_000
 
 
 def read_pdf(data: bytes, name: str | None) -> dict[str, Any]:
-    """The texts of its pages, title, author and date; ParseError for what cannot be read within the limits."""
+    """The texts of its pages, title, author, date, and which are unread; ParseError for what exceeds the limits."""
     try:
         import pypdf  # noqa: F401  # the child needs it
     except ImportError as error:
         raise WorldsError("PDF needs pypdf: pip install 'worlds-kg[sources]'") from error
     try:
         command = [sys.executable, "-m", "worlds.documents.pdf"]
-        done = subprocess.run(
-            command,
-            input=data,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
         raise ParseError(f"the PDF takes more than {_SECONDS} s to read", source=name) from error
     if done.returncode:
@@ -52,14 +46,36 @@ def _read(stream: Any) -> dict[str, Any]:
         raise ValueError("it has a password")
     pages: list[str] = []
     left = _CHARACTERS
+    unread: dict[str, list[int]] = {}  # why → pages
     for page in reader.pages[:_PAGES]:
-        pages.append(page.extract_text()[:left])
+        text, why = "", "have no text, as a scan has none"
+        try:
+            text = page.extract_text()
+        except MemoryError:
+            raise
+        except Exception as error:  # a page may be broken in any way, and the others not
+            why = f"cannot be read ({error or type(error).__name__})"
+        pages.append(text[:left])
         left -= len(pages[-1])
+        if len(text) > len(pages[-1]):
+            why = f"are beyond {_CHARACTERS:,} characters"
+        if len(text) > len(pages[-1]) or not text.strip():
+            unread.setdefault(why, []).append(len(pages))
+    if len(reader.pages) > _PAGES:
+        unread[f"are beyond {_PAGES:,}"] = list(range(_PAGES + 1, len(reader.pages) + 1))
+    if len(pages) == sum(len(found) for why, found in unread.items() if why.startswith("cannot")) > 0:
+        raise ValueError(next(iter(unread)))
     about = reader.metadata
     date = None
     with contextlib.suppress(Exception):  # a date may be anything
         date = about.creation_date.date().isoformat() if about and about.creation_date else None
-    return {"pages": pages, "title": about and about.title, "author": about and about.author, "date": date}
+    return {
+        "pages": pages,
+        "title": about and about.title,
+        "author": about and about.author,
+        "date": date,
+        "unread": unread,
+    }
 
 
 def main() -> None:

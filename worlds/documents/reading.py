@@ -31,6 +31,12 @@ FORMATS: Mapping[Format, tuple[str, ...]] = {
 PACKED = (".pdf", ".docx", ".epub")
 """The endings of documents that are no text files."""
 
+
+def is_document(path: str) -> bool:
+    """Whether a file is a document by its name, and can be nothing else, as a text and a page of the web can."""
+    return path.lower().endswith((*FORMATS["markdown"], *PACKED))
+
+
 TEXT = "https://schema.org/text"
 """The predicate of a document's text, unless another is given."""
 DOCUMENT = "https://schema.org/TextDigitalDocument"
@@ -66,6 +72,7 @@ class Found:
     author: tuple[str, ...] = ()
     description: str | None = None
     keywords: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     places: Mapping[str, Any] = field(default_factory=dict)
     """Where its parts stand: "offset", the characters of the file before the text; or "starts", those in the text at
     which the "parts" begin, which are "page" or "paragraph" numbers or names of an "item"."""
@@ -168,6 +175,7 @@ def _read_packed(data: bytes, name: str) -> Found:
             title=told["title"] or Path(name).stem,
             date=told["date"],
             author=(told["author"],) if told["author"] else (),
+            left_out=tuple(f"pages {_ranges(numbers)} {why}" for why, numbers in told["unread"].items()),
             places=places,
         )
     from worlds.documents.packed import read_docx, read_epub
@@ -182,8 +190,20 @@ def _read_packed(data: bytes, name: str) -> Found:
         date=unpacked.date,
         language=unpacked.language,
         author=(unpacked.author,) if unpacked.author else (),
+        left_out=unpacked.left_out,
         places={"part": kind, "parts": [part.place for part in unpacked.parts], "starts": starts},
     )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers for people: "2, 4-7"."""
+    told: list[list[int]] = []
+    for number in numbers:
+        if told and told[-1][-1] == number - 1:
+            told[-1][1:] = [number]
+        else:
+            told.append([number])
+    return ", ".join("-".join(map(str, one)) for one in told)
 
 
 def _joined(texts: Sequence[str]) -> tuple[str, list[int]]:

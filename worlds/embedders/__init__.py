@@ -3,14 +3,7 @@
 Importing this package, and making an embedder, loads neither torch nor weights.
 """
 
-from worlds.embedders.base import (
-    Embedder,
-    checked_documents,
-    checked_query,
-    count_tokens,
-    failure_kind,
-    fingerprint,
-)
+from worlds.embedders.base import Embedder, checked_documents, checked_query, count_tokens, failure_kind, fingerprint
 from worlds.embedders.endpoint import OpenAIEmbedder
 from worlds.embedders.fallback import FallbackEmbedder
 from worlds.embedders.models import DEFAULT_MODEL

@@ -293,14 +293,7 @@ def pooling_modes(config: dict[str, Any]) -> list[str]:
     """The pooling modes of either way of writing them: since 6.0 by name, before by a flag each."""
     if modes := config.get("pooling_mode"):
         return [modes] if isinstance(modes, str) else list(modes)
-    flags = (
-        "cls_token",
-        "max_tokens",
-        "mean_tokens",
-        "mean_sqrt_len_tokens",
-        "weightedmean_tokens",
-        "lasttoken",
-    )
+    flags = ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
     named = [flag for flag in flags if config.get(f"pooling_mode_{flag}")]
     return [flag if "sqrt" in flag else flag.partition("_")[0] for flag in named] or ["mean"]
 

@@ -1,47 +1,28 @@
-"""The queries that answer questions, what they found, and those that are kept."""
+"""The questions that are kept with their queries, and what these found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 from worlds.graph.records import Count, Iri, Node, Record, Score, Spare
-
-Kind: TypeAlias = Literal["lookup", "list", "count", "superlative", "filter", "comparison", "yes or no"]
-"""Of a question. An average or a sum is a count."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Record):
-    """Words of a question and what a query takes them for, with how sure that is, from 0 to 1; None is for nothing.
-
-    Without words it is a predicate that joins two things, which no word of the question names.
-    """
-
-    words: str
-    iri: Iri | None
-    score: Score
 
 
 @dataclass(frozen=True)
 class Answer(Record):
-    """The query that answers a question, over all graphs, and what it found.
+    """The query of a kept question, which is asked as any query is, and what it found.
 
-    `score`, from 0 to 1, is how sure the query is to be the one that was meant; `told` is whether that is enough to
-    give its result as the answer. `rows` are the solutions, `count` is how many there are, of which 200 are given;
-    `value` is the answer of an ASK. `kept` is the kept question that the query is of, which is asked as any query is.
+    `told` is whether that is given as the answer: not where it is nothing, or took too long. `rows` are the solutions,
+    `count` is how many there are, of which 200 are given; `value` is the answer of an ASK. `kept` is the question.
     """
 
-    kind: Kind
     query: str
-    score: Score
     told: bool
-    parts: tuple[Part, ...]
+    kept: Iri
     variables: tuple[str, ...] = ()
     rows: tuple[tuple[Node | None, ...], ...] = ()
     count: Count = 0
     value: Annotated[bool | None, Spare] = None
-    kept: Annotated[Iri | None, Spare] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +57,8 @@ class Difference(Record):
 class NearQuestion(Record):
     """A kept question near to one that is asked. `score`, from 0 to 1, is how near; `differs` are the parts that do.
 
-    `adapted` is its query with what was asked in the place of those parts, where all of them have something.
+    `adapted` is its query with what was asked in the place of those parts, where the question is the same but for
+    these, and each is the exact name of one thing of the same sort.
     """
 
     iri: Iri

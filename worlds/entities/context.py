@@ -10,7 +10,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder, checked_documents
-from worlds.entities.answers import Answer, Kind, NearQuestion
+from worlds.entities.answers import Answer, NearQuestion
 from worlds.entities.limits import check_limit
 from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours
@@ -33,7 +33,6 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.search.engine import Searches
 from worlds.search.hits import SearchResults
-from worlds.search.words import MAX_CHARS
 from worlds.sql.connection import Connection
 from worlds.texts.annotations import STATEMENT, Annotations
 from worlds.texts.chunks import ChunkStore
@@ -61,9 +60,8 @@ class Context(Record):
     `entities` are those that the question names, the surest first, `named` in number, then those that search found for
     its words, which may be about something else. `left_out` is how many quads were looked at and are not told.
 
-    `kind` is what kind of question it is, as far as its words tell; of all but lookups `answer` is the query that was
-    derived, if one was, and what it found. The text begins with it, where it is sure. `near` are kept questions near to
-    this one.
+    `answer` is what the query found that is kept for this question, if one is; the text begins with it. `near` are
+    kept questions near to this one.
     """
 
     _also = ("tokens",)
@@ -75,7 +73,6 @@ class Context(Record):
     left_out: Count
     notes: tuple[str, ...] = ()
     named: Count = 0
-    kind: Kind = "lookup"
     answer: Annotated[Answer | None, Spare] = None
     near: Annotated[tuple[NearQuestion, ...], Spare] = ()
 
@@ -138,7 +135,7 @@ class Contexts:
         if not isinstance(question, str):
             raise TypeError(f"a question is a str, not {type(question).__name__}")
         check_limit(budget, "budget")
-        if isinstance(hops, bool) or hops not in (0, 1, 2):
+        if isinstance(hops, bool) or not isinstance(hops, int | np.integer) or hops not in (0, 1, 2):
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
         narrowed = any((types, where, *(value for name, value in search.items() if name != "related")))
         hits = self._searches.run(
@@ -154,7 +151,7 @@ class Contexts:
         with self._connection.snapshot():
             mentions = self._named(question, types, among, (search.get("exclude") or {}).get("subjects"))
             seeds = self._seeds(mentions, hits)
-            relevance = Relevance(_remainder(question[:MAX_CHARS], mentions))  # as far as search reads
+            relevance = Relevance(_remainder(question, mentions))
             drawn = self._drawn(seeds, relevance, hops, language)
         relevance.add(self.cosines(relevance.asked, list(drawn.predicates.values())))  # an embedder can take its time
         drawn.score(seeds, relevance, {one.entity for one in mentions})

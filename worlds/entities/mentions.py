@@ -7,13 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from zlib import crc32
 
 from worlds.entities.likeness import likeness
-from worlds.entities.names import normal
+from worlds.entities.names import normal, ways
 from worlds.errors import WorldsError
 from worlds.graph.terms import to_oxigraph
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import Dictionary, hash_of
 from worlds.search.engine import Searches
 from worlds.search.words import STOP_WORDS
 from worlds.sql import statements
@@ -79,11 +78,11 @@ class Mentions:
     def _exact(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
         spelt: list[tuple[str, tuple[int, int]]] = []
         for start, end in spans:
-            spelt += [(way, (start, end)) for way in _ways(text[start:end])]
+            spelt += [(way, (start, end)) for way in ways(text[start:end])]
         if not spelt:
             return []
         statement = _SQL["entities_called"]
-        sought = json.dumps([[crc32(way.encode()) & 0x7FFFFFFF, way] for way, _ in spelt])
+        sought = json.dumps([[hash_of(way), way] for way, _ in spelt])
         rows = self._connection.rows(statement, statement.bind(spellings_json=sought, most=_MOST_ROWS))
         policy = self._chunks.policy
         roles = {number: role for role in ("label", "alias") for number in self._facts.numbers(policy.predicates(role))}
@@ -165,12 +164,6 @@ def _spans(text: str) -> list[tuple[int, int]]:
                 if owner := _POSSESSIVE.search(text[left:right]):
                     spans[left, left + owner.start()] = None
     return [span for span in spans if says(text, *span)]
-
-
-def _ways(written: str) -> Iterable[str]:
-    """How a name that was written so may be stored."""
-    ways = (written, written.lower(), written.title(), written.upper(), written[:1].upper() + written[1:])
-    return dict.fromkeys(unicodedata.normalize("NFC", way.encode("utf-8", "replace").decode()) for way in ways)
 
 
 def says(text: str, start: int, end: int) -> float:

@@ -29,10 +29,16 @@ _LEAD = 0.2  # of a spelling, beyond which it makes no difference
 _WORDS_FIT = 0.98  # names of the same words in another order
 
 words = re.compile(r"\w+").findall
+_accents = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]+")
+_ONE_LETTER = str.maketrans("łøđħı’‘‐‑–—", "lodhi''----")
 _brackets = re.compile(r"\s*(.*\S)\s+\(([^\W_]{2,12})\)\s*").fullmatch
 _explained = re.compile(r"\([^()]*\)")
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
-_article = re.compile(r"\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
+_title = re.compile(
+    r"^\s*(?:(?:dr|prof|professor|sir|dame|mr|mrs|ms|miss|mx|mme|mlle|rev|hon|herr|frau)\b\.?\s*)+(?=\w)", re.IGNORECASE
+)
+_degree = re.compile(r",?\s+(?:ph\.?\s?d|m\.?d|esq)\.?\s*$", re.IGNORECASE)
+_article = re.compile(r"^\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
 
 Outcome: TypeAlias = Literal["match", "ambiguous", "no match"]
 
@@ -149,6 +155,18 @@ def normal(text: str) -> str:
     return " ".join(words(folded)) or folded.strip()
 
 
+def spelt(text: str) -> str:
+    """A name without regard to case, accents, spacing and typography: names of which this is the same are one name."""
+    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(unicodedata.normalize("NFC", _accents.sub("", folded)).translate(_ONE_LETTER).split())
+
+
+def ways(written: str) -> Iterable[str]:
+    """How a name that was written so may be stored, in other cases of its letters."""
+    found = (written, written.lower(), written.title(), written.upper(), written[:1].upper() + written[1:])
+    return dict.fromkeys(unicodedata.normalize("NFC", way.encode("utf-8", "replace").decode()) for way in found)
+
+
 @lru_cache(maxsize=1 << 15)  # of many names that are resolved, most have candidates in common
 def forms(name: str) -> tuple[str, ...]:
     """The normal name; of "Armstrong, Neil" also "neil armstrong", of "I.B.M." also "ibm".
@@ -171,8 +189,9 @@ def forms(name: str) -> tuple[str, ...]:
 
 
 def readings(name: str) -> list[str]:
-    """The forms of a name, and where it begins with an English article, the normal one without."""
-    return list(dict.fromkeys((*forms(name), normal(_article.sub("", name, count=1)))))
+    """The forms of a name, and the normal one without an English article, and without titles ("Dr.", "Sir", "PhD")."""
+    untitled = _degree.sub("", _title.sub("", name, count=1), count=1)
+    return list(dict.fromkeys((*forms(name), normal(_article.sub("", name, count=1)), normal(untitled))))
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:

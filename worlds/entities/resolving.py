@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyoxigraph as ox
@@ -20,11 +22,13 @@ from worlds.entities.names import (
     outcome,
     ranked,
     readings,
+    spelt,
+    ways,
     words,
 )
 from worlds.errors import EmbedderError
 from worlds.graph.terms import to_oxigraph, to_rdflib
-from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.quads.dictionary import Dictionary, hash_of, json_ids
 from worlds.quads.redirects import Redirects
 from worlds.search.engine import Passage, Searches
 from worlds.search.words import STOP_WORDS
@@ -32,6 +36,7 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
+from worlds.texts.segmentation import segment
 
 _SQL = statements("entities.sql")
 _NOBODY = "No entity has such a name: try `search`, which also reads descriptions."
@@ -57,14 +62,7 @@ class Resolver:
         self._facts = Facts(connection, dictionary)
 
     def resolve(
-        self,
-        name: str,
-        *,
-        context: str | None,
-        types: object,
-        graphs: object,
-        limit: int,
-        exclude: object = None,
+        self, name: str, *, context: str | None, types: object, graphs: object, limit: int, exclude: object = None
     ) -> Resolution:
         """See `World.resolve`."""
         for what, text in (("name", name), ("context", context)):
@@ -80,6 +78,27 @@ class Resolver:
         if meant == "no match" and not notes:
             notes = (_UNLIKELY.format(found[0].confidence) if found else _NOBODY,)
         return Resolution(name, meant, tuple(shown), notes)
+
+    def called(self, name: str) -> list[Any]:
+        """The entities that have a name, but for case, accents and spacing: a label or an alias, else an identifier.
+
+        Terms, ordered by their ids; none for a name that is only near.
+        """
+        text, read = spelt(name), readings(name)
+        statement = _SQL["entities_called"]
+        written = json.dumps([[hash_of(way), way] for way in ways(" ".join(name.split()))])
+        with self._connection.snapshot():
+            found = self._worded(name, read) if read[0] else {}
+            roles = {number: {role for said, role in one.names if spelt(said) == text} for number, one in found.items()}
+            naming = self._facts.numbers(self._chunks.policy.predicates("label", "alias"))
+            rows = self._connection.rows(statement, statement.bind(spellings_json=written, most=_VALUES))
+            named = {subject for _, subject, predicate in rows if predicate in naming}
+            named |= {number for number, said in roles.items() if said - {"identifier"}}
+            named = named or {number for number, said in roles.items() if said}
+            leads = self._redirects.of(named)
+            numbers = sorted({leads.get(number, number) for number in named})
+            terms = self._dictionary.terms(numbers)
+            return [terms[number] for number in numbers]
 
     def _told_apart(self, found: Sequence[Candidate]) -> list[Candidate]:
         """The candidates; those of one label with a fact that tells each from the others."""
@@ -111,7 +130,7 @@ class Resolver:
             return "", [], set()
         without = {} if exclude is None else {"exclude": {"subjects": exclude}}
         filters = {"types": types, "graphs": graphs, **without}
-        named = self._named(name, read, **filters)
+        named = self._merged(self._worded(name, read, **filters))
         every = list(named.values())
         sought = read[0]
         if len(read) > 1 and every:
@@ -138,10 +157,11 @@ class Resolver:
 
     def _known(self, sought: str) -> set[str]:
         """The words of a name that stand in some text of the world."""
-        asked = {word: '"' + word.replace('"', '""') + '"' for word in sought.split()}
+        read = partial(segment, apart=self._chunks.policy.tokenizer != "trigram")
+        asked = {word: '"' + (read(word) or word).replace('"', '""') + '"' for word in sought.split()}
         return {word for word, quoted in asked.items() if self._connection.row(_SQL["text_with_word"], (quoted,))}
 
-    def _named(self, name: str, read: Sequence[str], **filters: Any) -> dict[int, Named]:
+    def _worded(self, name: str, read: Sequence[str], **filters: Any) -> dict[int, Named]:
         """The entities with names like the one sought, by words and by beginnings of words: by their ids.
 
         They are not compared yet, and have no subject.
@@ -162,7 +182,7 @@ class Resolver:
             self._learn_names(found, self._searches.passages(text, **{**options, **more}), read[0])
         for one in found.values():
             one.worded = True
-        return self._merged(found)
+        return found
 
     def _learn_names(self, found: dict[int, Named], passages: Sequence[Passage], sought: str) -> None:
         """The names in passages: labels, aliases, and identifiers where they are the one sought."""

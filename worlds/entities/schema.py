@@ -133,11 +133,7 @@ class Schema(Record):
 
         classes, predicates = chosen(self.classes), chosen(self.predicates)
         return replace(
-            self,
-            classes=classes,
-            predicates=predicates,
-            class_count=len(classes),
-            predicate_count=len(predicates),
+            self, classes=classes, predicates=predicates, class_count=len(classes), predicate_count=len(predicates)
         )
 
     def nearest(self, name: str, among: Literal["classes", "predicates"] | None = None) -> list[str]:

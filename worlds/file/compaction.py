@@ -32,7 +32,7 @@ def compact(connection: Connection, embeddings: Embeddings, chunks: ChunkStore) 
         with connection.transaction():
             chunks.words.read_some()
     with connection.transaction():
-        connection.run(_QUERIES["rebuild_fts"])
+        chunks.index_texts()
         connection.run(_SQL["merge_texts"])
     embeddings.index.drop()  # rebuilding the file would build it too, and wrongly
     connection.vacuum()

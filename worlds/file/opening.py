@@ -16,7 +16,7 @@ from worlds.permissions import believe_logs
 from worlds.sql import SCHEMA_VERSION, migrations, schema, statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import AUTO, LIBSQL, SQLITE, check_name, native
-from worlds.sql.identity import GONE, check_log
+from worlds.sql.identity import GONE, check_log, require_one_name
 
 _SQL = statements("queries.sql")
 FORMAT = "worlds"
@@ -110,8 +110,10 @@ def connect(
         if exists:
             believe_logs(real)
             check_log(real)
+        if exists and not read_only:
+            require_one_name(real, os.stat(real))  # noqa: PTH116  # a draft's other name is gone by now
         # What a log holds, only SQLite's ordinary way of reading sees.
-        immutable = fixed and not _has_log(real)
+        immutable = fixed and not has_log(real)
     try:
         return Connection(
             path,
@@ -152,7 +154,8 @@ def _examine(path: str, real: str, folder: Path, *, make: bool) -> bool:
     return False
 
 
-def _has_log(path: str) -> bool:
+def has_log(path: str) -> bool:
+    """Whether a log with something in it lies beside a file."""
     log = Path(path + "-wal")
     return log.exists() and log.stat().st_size > 0
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from worlds.errors import IntegrityError, OpenError
+from worlds.errors import IntegrityError, OpenError, WorldsError
 from worlds.file.backup import copy_world, draft_beside, sync_folder
 from worlds.file.check import check
-from worlds.file.opening import connect, open_file, version_of
+from worlds.file.opening import connect, has_log, open_file, version_of
 from worlds.file.unpacking import Archive, is_archive
 from worlds.graph.targets import file_name
 from worlds.quads.dictionary import Dictionary
@@ -33,8 +33,9 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
 
     `backup` is a world's file, or a folder that `World.export(…, everything=True)` wrote; what is made of a folder is
     checked. What belonged to the world before goes: its log, which would be replayed into the new one, and what is
-    derived from it. The file is replaced at once, when the copy is complete. OpenError if somebody has the world at
-    `path` open, or `backup` is no world.
+    derived from it. The file is replaced at once, when the copy is complete, and what its log had is in it by then: a
+    process that is killed leaves the one world or the other. Where the world before cannot be opened, with this key,
+    its log goes first. OpenError if somebody has the world at `path` open, or `backup` is no world.
     """
     source, target = file_name(backup), Path(os.path.realpath(file_name(path)))
     if target.exists() and not target.is_file():
@@ -44,15 +45,30 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     try:
         with _opened(source, encryption_key) as copy:
             like = target if target.exists() else source
+            settled = _settle(target, encryption_key)
             with _alone(target), draft_beside(target, like=like) as draft:
+                if settled and has_log(str(target)):
+                    raise OpenError(f"{path} was written meanwhile: restore it again")
                 copy(draft)
-                draft.replace(target)
-                for end in ("-wal", "-shm"):
+                for end in ("-wal", "-shm"):  # with nothing in it, or of what cannot be opened
                     Path(f"{target}{end}").unlink(missing_ok=True)
+                draft.replace(target)
                 Cache(str(target)).remove()
                 sync_folder(target.parent)
     except OSError as error:
         raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error
+
+
+def _settle(target: Path, key: str | None) -> bool:
+    """Bring what the log of a world has into its file, if it can be opened; whether no log is left."""
+    if not target.exists() or used_driver(str(target)) is not None:
+        return False
+    for one in dict.fromkeys((key, None)):
+        if not has_log(str(target)):
+            return True
+        with contextlib.suppress(WorldsError):
+            connect(str(target), read_only=False, create=False, encryption_key=one).close()
+    return not has_log(str(target))
 
 
 @contextlib.contextmanager

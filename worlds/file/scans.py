@@ -12,7 +12,6 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
-from worlds.texts.segmentation import segment
 from worlds.vectors.codes import sign_codes
 from worlds.vectors.embedding import text_digest, vector_keys
 
@@ -100,7 +99,7 @@ class ChunkScan:
         said = None if stored is None else as_text(stored)
         whole = end - start == len(text)
         read = segmented == self._read(piece)
-        if not read and self._outdated and segmented == segment(piece):
+        if not read and self._outdated:
             read = True
             self.outdated += 1
         if (said is None and not whole) or (said is not None and said != piece) or not read:

@@ -9,6 +9,7 @@ from typing import Annotated, cast
 
 import pyoxigraph as ox
 
+from worlds.graph.query.running import abandoned
 from worlds.graph.records import Record, Spare
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary
@@ -17,6 +18,7 @@ from worlds.sql.connection import Connection
 from worlds.vectors.embedding import Embeddings
 
 _SQL = statements("maintenance.sql")
+_QUERIES = statements("queries.sql")
 _COMMONEST = 10  # predicates and types that stats() names
 
 
@@ -49,6 +51,7 @@ class Stats(Record):
     vector_index: bool
     predicates: Mapping[str, int]  # the ten commonest: IRI → quads
     types: Mapping[str, int]  # the ten commonest: IRI → instances
+    abandoned: int  # queries that were cancelled and are still evaluated, in this process
 
     @property
     def terms(self) -> int:
@@ -56,12 +59,17 @@ class Stats(Record):
         return self.iris + self.blank_nodes + self.literals + self.triple_terms
 
 
-def stats(connection: Connection, embeddings: Embeddings) -> Stats:
-    """What the world holds, read in one snapshot; a tenth of a second for a million quads and more with the texts."""
+def stats(connection: Connection, embeddings: Embeddings, *, without_memories: bool) -> Stats:
+    """What the world holds, read in one snapshot; a tenth of a second for a million quads and more with the texts.
+
+    `without_memories`, terms are those of other quads that hold, where there are memories.
+    """
     with connection.snapshot():
         (counts,) = connection.rows(_SQL["counts"])
         size, created, quads, named, graphs, revisions, last, texts, chunks, pending, characters, retired = counts
-        kinds: dict[int, int] = dict(connection.rows(_SQL["terms_by_kind"]))
+        private = without_memories and connection.row(_QUERIES["any_memory"]) is not None
+        counted = _SQL["terms_in_use_by_kind"] if private else _SQL["terms_by_kind"]
+        kinds: dict[int, int] = dict(connection.rows(counted))
         stored = embeddings.stored
         predicates = connection.rows(_SQL["commonest_predicates"], (_COMMONEST,))
         rdf_type = Dictionary(connection).find([ox.NamedNode(RDF + "type")])[0]
@@ -91,6 +99,7 @@ def stats(connection: Connection, embeddings: Embeddings) -> Stats:
             vector_index=embeddings.index.built,
             predicates=dict(predicates),
             types=dict(types),
+            abandoned=abandoned(),
         )
 
 

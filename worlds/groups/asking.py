@@ -9,17 +9,18 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pyoxigraph as ox
 
 from worlds.errors import QueryError, WorldsError
 from worlds.graph.query.evaluation import answer, parse, run
+from worlds.graph.query.exact import is_wide
+from worlds.graph.query.merging import Merging
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.shape import Element, Shape
+from worlds.graph.query.tables import Tables
 from worlds.graph.query.tokens import Edit, declared_prefixes
-from worlds.graph.terms import Term
 from worlds.sparql.memory import room
 from worlds.sparql.notes import absent
 from worlds.verbs.in_time import shown, solutions_of, unknown_to
@@ -29,7 +30,6 @@ SCHEME = "worlds:"
 _QUAD = 500  # bytes in memory
 ROWS = 1_000_000  # solutions of a SERVICE, which stand in the text of the query
 SHARE = 0.5  # of the memory that is free, which the union may take
-_TERM = "urn:worlds:groups:term"  # the function that gives terms which a query's text cannot hold
 
 
 class GroupQueries:
@@ -37,8 +37,10 @@ class GroupQueries:
 
     def __init__(self, worlds: Mapping[str, World]) -> None:
         self._worlds = worlds
+        self._merging = Merging()
         self._store: ox.Store | None = None
         self._states: list[object] = []  # of the worlds, when the union was made
+        self._wide = False  # whether it has numbers that pyoxigraph has no room for
 
     def answer(self, query: Query) -> Solutions | Triples | bool:
         """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
@@ -52,7 +54,8 @@ class GroupQueries:
         )  # all else joins and computes only
         self._check_prefixes(query, [element for element, _ in services])
         spliced = _Answered(query, shape, [(element, self._worlds[name]) for element, name in services]).result()
-        found = run(self._union() if others or "DESCRIBE" in query.text.upper() else ox.Store(), spliced)
+        store = self._union() if others or "DESCRIBE" in query.text.upper() else ox.Store()
+        found = run(store, spliced.replaced(wide=self._wide), merging=self._merging)
         return answer(spliced, found, notes=lambda: () if isinstance(found, bool) or found else self._unknown(query))
 
     def _check_prefixes(self, query: Query, services: Sequence[Element]) -> None:
@@ -107,7 +110,9 @@ class GroupQueries:
                 written = io.BytesIO()
                 world.export(written, format="nq")
                 # What a blank node is named in one world has nothing to do with what it is in another.
-                store.bulk_extend(ox.parse(written.getvalue(), ox.RdfFormat.N_QUADS, rename_blank_nodes=True))
+                parsed = list(ox.parse(written.getvalue(), ox.RdfFormat.N_QUADS, rename_blank_nodes=True))
+                self._wide = self._wide or any(is_wide(quad.object) for quad in parsed)
+                store.bulk_extend(parsed)
             self._store, self._states = store, states
         return self._store
 
@@ -119,9 +124,8 @@ class _Answered:
         self._query = query
         self._shape = shape
         self._services = services
-        self._terms: list[Term] = []
-        taken = {token.text[1:] for token in query.tokens if token.kind == "variable"}
-        self._fresh = (name for number in itertools.count() if (name := f"g{number}") not in taken)
+        self._functions = dict(query.functions)
+        self._tables = Tables("group", self._functions)
 
     def result(self) -> Query:
         """The query with the solutions in the places of the services."""
@@ -129,10 +133,7 @@ class _Answered:
         for element, world in self._services:
             start, end = self._query.tokens[element.first].start, self._query.tokens[element.last - 1].end
             edits.append((start, end, self._table(element, world) + "\n" * self._query.text.count("\n", start, end)))
-        terms = self._terms
-        functions = {**self._query.functions, ox.NamedNode(_TERM): lambda number: terms[int(number.value)]}
-        found = self._query.spliced(edits)
-        return found.replaced(functions=functions) if terms else found
+        return self._query.spliced(edits).replaced(functions=self._functions)
 
     def _table(self, element: Element, world: World) -> str:
         (group,) = element.groups
@@ -144,29 +145,7 @@ class _Answered:
         solutions = [[row[place] for place in kept] for row in map(list, itertools.islice(rows, ROWS + 1))]
         if len(solutions) > ROWS:
             raise QueryError(f"a SERVICE has more than {ROWS:,} solutions: narrow it, or ask the union")
-        columns: list[str] = []
-        binds: list[str] = []
-        cells: list[list[str]] = []
-        for name, terms in zip(names, zip(*solutions, strict=True) if solutions else [()] * len(names), strict=True):
-            if all(isinstance(term, ox.NamedNode | ox.Literal | None) for term in terms):
-                columns.append(f"?{name}")
-                cells.append(["UNDEF" if term is None else str(term) for term in terms])
-            else:
-                column = next(self._fresh)
-                columns.append(f"?{column}")
-                binds.append(f"BIND(<{_TERM}>(?{column}) AS ?{name})")
-                cells.append([self._numbered(term) for term in terms])
-        written = " ".join(f"({' '.join(row)})" for row in zip(*cells, strict=True)) if cells else "()" * len(solutions)
-        values = f"VALUES ({' '.join(columns)}) {{ {written} }}"
-        if not names:
-            return f"{{ {values} }}"
-        return f"{{ SELECT {' '.join(f'?{name}' for name in names)} WHERE {{ {' '.join([values, *binds])} }} }}"
-
-    def _numbered(self, term: Any) -> str:
-        if term is None:
-            return "UNDEF"
-        self._terms.append(term)
-        return str(len(self._terms) - 1)
+        return self._tables.table(names, solutions)
 
 
 def _within(element: Element) -> set[Element]:

@@ -69,7 +69,7 @@ class Group:
     def search(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
         """The chunks of all worlds that best answer `text`, with the scores that they would have in one world.
 
-        The options are those of `World.search`, but for `syntax="fts5"`, which is a ValueError. A hit's `world` names
+        The options are those of `World.search`; by `syntax="fts5"`, words count as in each world. A hit's `world` names
         the one that it cites; a text that others have, too, is one hit, and its `others` cite these. Each world answers
         the filter, and what boosts and decay ask, from its own quads: what says the type of a subject has to be in the
         world that has its texts. Words are counted once for each world that has a text.
@@ -105,7 +105,7 @@ class Group:
         into memory.
         """
         prefixes = self.prefixes
-        given = terms_of(bindings, prefixes)
+        given = terms_of(bindings, prefixes, query)
         asked = Query(
             query, prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
         )

@@ -8,29 +8,37 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from worlds.mcp.answers import plain
-from worlds.mcp.rendering import clip
-from worlds.mcp.toolbox import Service, answer
+from worlds.mcp.rendering import Terms, clip
+from worlds.mcp.shown import By, Shown, cut, rounded, terms_of
+from worlds.mcp.toolbox import Service, answer, fitting
 from worlds.mcp.tools import Tokens, tool
 from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
-    from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.findings.findings import Findings
     from worlds.curation.findings.report import WorldReport
 
 _CAUSES = 5  # that are told
 _CUT = 400  # characters of a sentence
 
 
-class FindingShown(BaseModel):
+def _authors(quads: Any, _: Terms) -> list[str]:
+    return sorted({one.added.author for one in quads if one.added is not None and one.added.author})
+
+
+class FindingShown(Shown):
     """Something that is wrong, or may be."""
 
     kind: str
     severity: str
-    score: float
-    message: str
-    subjects: list[str]
-    authors: list[str] = Field(description="Who wrote the quads that bear it out.")
+    score: Annotated[float, rounded(3)]
+    message: Annotated[str, cut(_CUT)]
+    subjects: Annotated[list[str], terms_of()]
+    authors: Annotated[list[str], By(_authors, "quads")] = Field(description="Who wrote the quads that bear it out.")
+
+    def __str__(self) -> str:
+        authors = f" (by {', '.join(self.authors)})" if self.authors else ""
+        return f"{self.severity} {self.kind} {self.score:.2f}: {self.message}{authors}"
 
 
 class Found(BaseModel):
@@ -42,7 +50,7 @@ class Found(BaseModel):
     notes: list[str]
 
 
-class CheckShown(BaseModel):
+class CheckShown(Shown):
     """One thing that a world lacks, or that is untidy in it."""
 
     name: str
@@ -52,6 +60,10 @@ class CheckShown(BaseModel):
     examples: list[str]
     query: str = Field(description="SPARQL that gives all, over the union of all graphs.")
     new: int | None
+
+    def __str__(self) -> str:
+        new = f" ({self.new:,} new)" if self.new else ""
+        return f"{self.level}: {self.count:,}{new} {self.title}: {clip('; '.join(self.examples), _CUT)}"
 
 
 class Reported(BaseModel):
@@ -76,15 +88,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
     def duplicates(
         *,
         between: Annotated[
-            list[str] | None,
-            Field(min_length=2, max_length=2, description=VERBS["duplicates"].options["between"].help),
+            list[str] | None, Field(min_length=2, max_length=2, description=VERBS["duplicates"].options["between"].help)
         ] = None,
         token_budget: Tokens = None,
         **given: Any,
     ) -> Annotated[CallToolResult, Found]:
         """`propose` takes a pair to merge."""
-        pair = None if between is None else (between[0], between[1])
-        return _found(service, service.world.duplicates(between=pair, **given), token_budget)
+        found = service.world.duplicates(between=between, **given)  # type: ignore[arg-type]
+        return _found(service, found, token_budget)
 
     @tool(server, service, "report", "Report")
     def report(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Reported]:
@@ -94,32 +105,15 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
 def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallToolResult:
     terms = service.terms()
-
-    def told(one: Finding) -> FindingShown:
-        authors = {said.added.author for said in one.quads if said.added is not None and said.added.author}
-        return FindingShown(
-            kind=one.kind,
-            severity=one.severity,
-            score=round(one.score, 3),
-            message=clip(one.message, _CUT),
-            subjects=[terms.show(subject) for subject in one.subjects],
-            authors=sorted(authors),
-        )
-
-    def line(one: FindingShown) -> str:
-        return f"{one.severity} {one.kind} {one.score:.2f}: {one.message}" + (
-            f" (by {', '.join(one.authors)})" if one.authors else ""
-        )
-
-    every = [told(one) for one in found]
-    shown = service.budget(tokens).fill(every, lambda one: (line(one), plain(one)))
+    every = [FindingShown.made_of(one, terms) for one in found]
+    shown = service.budget(tokens).fill(every)
     hidden = sum(found.counts.values()) - len(shown)
     notes = [f"{hidden:,} more are not shown: raise `limit` or `token_budget`."] if hidden else []
     if not every:
         notes.append("Nothing was found.")
     causes = _causes(found)
-    text = "\n".join([*(f"cause: {one}" for one in causes), *map(line, shown), *notes])
-    return answer(text, Found(counts=found.counts, causes=causes, findings=shown, notes=notes))
+    lines = [*(f"cause: {one}" for one in causes), *shown, *notes]
+    return answer(lines, Found(counts=found.counts, causes=causes, findings=shown, notes=notes))
 
 
 def _causes(found: Findings[Any] | WorldReport) -> list[str]:
@@ -127,21 +121,12 @@ def _causes(found: Findings[Any] | WorldReport) -> list[str]:
 
 
 def _reported(found: WorldReport, service: Service, tokens: int | None) -> CallToolResult:
-    checks = [
-        CheckShown.model_validate({name: told[name] for name in CheckShown.model_fields})
-        for told in found.to_dicts()
-        if told["count"]
-    ]
-
-    def line(one: CheckShown) -> str:
-        new = f" ({one.new:,} new)" if one.new else ""
-        return f"{one.level}: {one.count:,}{new} {one.title}: {clip('; '.join(one.examples), _CUT)}"
-
-    shown = service.budget(tokens).fill(checks, lambda one: (line(one), plain(one)))
-    notes = [] if checks else ["Nothing was found."]
-    if len(shown) < len(checks):
-        notes.append(f"{len(checks) - len(shown)} checks are not shown: raise `token_budget`.")
+    terms = service.terms()
+    checks = [CheckShown.made_of(one, terms) for one in found if one.count]
+    shown, notes = fitting(checks, "checks", service.budget(tokens))
+    if not checks:
+        notes.append("Nothing was found.")
     causes = _causes(found)
-    told = (f"cause: {one}" for one in causes)
-    text = "\n".join([f"{found.quads:,} quads, {found.entities:,} entities", *told, *map(line, shown), *notes])
-    return answer(text, Reported(quads=found.quads, entities=found.entities, causes=causes, checks=shown, notes=notes))
+    head = f"{found.quads:,} quads, {found.entities:,} entities"
+    lines = [head, *(f"cause: {one}" for one in causes), *shown, *notes]
+    return answer(lines, Reported(quads=found.quads, entities=found.entities, causes=causes, checks=shown, notes=notes))

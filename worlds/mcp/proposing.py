@@ -14,8 +14,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from worlds.mcp.toolbox import Service, answer
-from worlds.mcp.tools import tool
-from worlds.mcp.writing import MOST_QUADS
+from worlds.mcp.tools import MOST_QUADS, tool
 from worlds.world import World
 
 _LISTED = 20  # proposals
@@ -53,21 +52,18 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @tool(server, service, "propose", "Propose a change")
     def propose(
         *,
-        context: Context[Any, Any],
         why: Annotated[str, Field(description="The reason, with its source: what a reviewer needs to decide.")],
         **given: Any,
     ) -> Annotated[CallToolResult, Proposed]:
         """Look at `proposals` before, so that nothing is proposed twice."""
-        service.require_write(context, "propose")
         quads = {name: given[name] or () for name in ("add", "remove", "relies_on", "merge")}
         _few(quads["add"], quads["remove"])
-        made = service.world.propose(why=why, author=service.author(context), **{**given, **quads})
+        made = service.world.propose(why=why, **{**given, **quads})
         return _answer(f"Proposal {made.id} waits for a decision.", [_waiting(service.world, made.id)])
 
     @tool(server, service, "propose_all", "Propose what findings ask for")
     def propose_all(
         *,
-        context: Context[Any, Any],
         of: Annotated[
             Literal["duplicates", "links", "contradictions"], Field(description="Merges, links, or quads to remove.")
         ],
@@ -75,9 +71,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
             float, Field(ge=0, le=1, description="The lowest probability or confidence of a finding.")
         ] = 0.9,
         limit: Annotated[int, Field(ge=1, le=100, description="The number of findings of each kind at most.")] = 20,
+        **given: Any,
     ) -> Annotated[CallToolResult, Proposed]:
         """What waits already is passed over."""
-        service.require_write(context, "propose")
         world = service.world
         found: Any = (
             world.duplicates(probability=minimum, limit=limit)
@@ -86,7 +82,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             if of == "links"
             else world.contradictions(limit=limit)
         )
-        made = world.propose_all([one for one in found if one.score >= minimum], author=service.author(context))
+        made = world.propose_all([one for one in found if one.score >= minimum], **given)
         text = (
             f"{len(made)} proposals wait for a decision."
             if made
@@ -102,19 +98,18 @@ def register(server: MCPServer[Any], service: Service) -> None:
         **given: Any,
     ) -> Annotated[CallToolResult, Proposed]:
         """Only its author, and who may write, can give it another change or confidence."""
-        service.require_write(context, "propose")
         _few(given["add"] or (), given["remove"] or ())
         own = not service.may(context, "write")
-        made = service.world.amend(why=why, author=service.author(context), own=own, **given)
+        made = service.world.amend(why=why, own=own, **given)
         return _answer(f"Proposal {made.id} is amended.", [_waiting(service.world, made.id)])
 
     @tool(server, service, "proposals", "List proposals", most={"limit": 100}, limit=_LISTED)
     def proposals(**given: Any) -> Annotated[CallToolResult, Proposed]:
         """Look before you propose the same again."""
-        status = given.pop("status")
-        found = service.world.proposals(status=None if status == "any" else status, **given)
+        found = service.world.proposals(**given)
         shown = [Waiting.model_validate(one.to_dict()) for one in found]
-        return _answer(f"{len(shown)} proposals." if shown else "There is no such proposal.", shown)
+        counted = f"{len(shown)} proposals." if shown else "There is no such proposal."
+        return _answer(" ".join([counted, *(f"{note}." for note in found.notes)]), shown)
 
 
 def _few(*sides: Collection[object]) -> None:
@@ -135,4 +130,4 @@ def _answer(text: str, found: list[Waiting]) -> CallToolResult:
         lines += [f"  - {quad}" for quad in one.removed[:5]] + [f"  + {quad}" for quad in one.added[:5]]
         lines += [f"  since then: {remark}" for remark in one.moved]
         lines += [f"  violates: {remark}" for remark in one.validation]
-    return answer("\n".join(lines), Proposed(proposals=found))
+    return answer(lines, Proposed(proposals=found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import time
 from typing import Annotated, Any, Literal
@@ -19,7 +20,7 @@ from worlds.graph.query.results import Solutions as Rows
 from worlds.graph.query.results import Triples
 from worlds.graph.query.tokens import declared_prefixes
 from worlds.mcp.answers import Solutions
-from worlds.mcp.rendering import Terms
+from worlds.mcp.rendering import Budget, Terms
 from worlds.mcp.toolbox import LONGEST, MEMORY, MOST_ROWS, Service, answer
 from worlds.mcp.tools import Tokens, tool
 from worlds.world import Progress
@@ -60,13 +61,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
             if error.repair is not None:
                 error.args = (f"{error}. {error.repair}",)
             raise
-        answered = _Answer(service, Terms({**service.terms().prefixes, **declared_prefixes(query)}))
         if isinstance(found, bool):
             told = () if found else service.world.explain(query, answer=False, **given).notes
-            return answered.truth(found, list(told))
-        if isinstance(found, Triples):
-            return answered.triples(found, limit, token_budget)
-        return answered.rows(found, limit, token_budget, json=format == "json")
+            return _truth(found, list(told))
+        terms = Terms({**service.terms().prefixes, **declared_prefixes(query)})
+        return _table(found, terms, limit, service.budget(token_budget), as_json=format == "json")
 
 
 def _notes(found: Any) -> list[str]:
@@ -97,61 +96,38 @@ def _refuse_updates(query: str, *, writes: bool) -> None:
         raise QueryError(f"{begin[0].text.upper()} is an update, and `sparql` answers queries only: {where}")
 
 
-class _Answer:
-    """Shows what one query gave."""
+def _truth(found: bool, notes: list[str]) -> CallToolResult:
+    solutions = Solutions(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)
+    return answer([str(found).lower(), *notes], solutions)
 
-    def __init__(self, service: Service, terms: Terms) -> None:
-        self._service = service
-        self._terms = terms
 
-    def truth(self, found: bool, notes: list[str]) -> CallToolResult:
-        solutions = Solutions(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)
-        return answer("\n".join([str(found).lower(), *notes]), solutions)
+def _table(found: Rows | Triples, terms: Terms, limit: int, budget: Budget, *, as_json: bool) -> CallToolResult:
+    """The rows or triples of a query, as many as the limit and the budget allow."""
+    names = list(found.variables) if isinstance(found, Rows) else None
+    every: list[Any] = list(found)
+    notes, as_json = _notes(found), as_json and names is not None
+    rows = [[None if term is None else terms.show(term, _CELL) for term in row] for row in every[:limit]]
+    head, total = "\t".join(f"?{name}" for name in names or ()), len(every)
 
-    def rows(self, found: Rows, limit: int, tokens: int | None, *, json: bool) -> CallToolResult:
-        names = list(found.variables)
-        shown = [[None if term is None else self._terms.show(term, _CELL) for term in row] for row in found[:limit]]
-        head = "\t".join(f"?{name}" for name in names)
-        return self._table("select", names, shown, len(found), tokens, _notes(found), head=head, json=json)
+    def line(row: list[str | None]) -> str:
+        if as_json:
+            return json.dumps(dict(zip(names or (), row, strict=True)), ensure_ascii=False)
+        cells = ("" if cell is None else cell.replace("\t", " ") for cell in row)
+        return " ".join(cells) + " ." if names is None else "\t".join(cells)
 
-    def triples(self, found: Triples, limit: int, tokens: int | None) -> CallToolResult:
-        every = list(found)
-        shown = [[self._terms.show(term, _CELL) for term in triple] for triple in every[:limit]]
-        return self._table("construct", [], shown, len(every), tokens, _notes(found), head="", json=False)
-
-    def _table(
-        self,
-        form: str,
-        names: list[str],
-        rows: Any,
-        total: int,
-        tokens: int | None,
-        notes: list[str],
-        *,
-        head: str,
-        json: bool,
-    ) -> CallToolResult:
-        from json import dumps
-
-        def line(row: list[str | None]) -> str:
-            if json:
-                return dumps(dict(zip(names, row, strict=True)), ensure_ascii=False)
-            cells = ("" if cell is None else cell.replace("\t", " ") for cell in row)
-            return "\t".join(cells) if form == "select" else " ".join(cells) + " ."
-
-        budget = self._service.budget(tokens)
-        budget.take("\n".join([head, *notes]))
-        kept = budget.fill(rows, lambda row: (line(row), row))
-        if len(kept) < total:
-            why = "the token budget" if len(kept) < len(rows) else "`limit`"
-            notes.append(
-                f"{total - len(kept):,} of {total:,} {'rows' if form == 'select' else 'triples'} are not shown: "
-                f"{why} is reached. Select less, aggregate, or page: ORDER BY … LIMIT {len(kept)} OFFSET {len(kept)}."
-            )
-        lines = [line(row) for row in kept]
-        if json:
-            text = "[" + ",\n".join(lines) + "]"
-        else:
-            text = "\n".join([*([head] if head else []), *lines]) if total else "No results."
-        solutions = Solutions(form=form, variables=names, rows=kept, truth=None, total=total, notes=notes)
-        return answer("\n".join([text, *notes]), solutions)
+    budget.take("\n".join([head, *notes]))
+    kept = budget.fill(rows, line)
+    if len(kept) < total:
+        why = "the token budget" if len(kept) < len(rows) else "`limit`"
+        notes.append(
+            f"{total - len(kept):,} of {total:,} {'triples' if names is None else 'rows'} are not shown: "
+            f"{why} is reached. Select less, aggregate, or page: ORDER BY … LIMIT {len(kept)} OFFSET {len(kept)}."
+        )
+    lines = [line(row) for row in kept]
+    if as_json:
+        text = "[" + ",\n".join(lines) + "]"
+    else:
+        text = "\n".join([*([head] if head else []), *lines]) if total else "No results."
+    form = "construct" if names is None else "select"
+    solutions = Solutions(form=form, variables=names or [], rows=kept, truth=None, total=total, notes=notes)
+    return answer([text, *notes], solutions)

@@ -7,8 +7,9 @@ as memories are. Writes of several processes lose nothing: each call is one revi
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
@@ -20,6 +21,7 @@ from rdflib import Literal, URIRef
 
 from worlds import Memory
 from worlds.mcp.toolbox import Service
+from worlds.mcp.tools import CONTEXT
 
 TOOLS = (
     *("create_entities", "create_relations", "add_observations"),
@@ -105,21 +107,14 @@ class Done(BaseModel):
 
 
 class KnowledgeGraph:
-    """Entities, observations and relations in a memory."""
+    """Entities, observations and relations in a memory; what is public is a tool, by its signature and docstring."""
 
     def __init__(self, memory: Memory, author: str | None = None) -> None:
         self._memory = memory
         self._author = author
 
-    def read(self) -> Graph:
-        """All of it, in the order in which it was made."""
-        found, relations = self._all()
-        return Graph(
-            entities=[entity for _, entity in sorted(found.values(), key=lambda one: one[0])], relations=relations
-        )
-
-    def create(self, entities: Iterable[Entity]) -> list[Entity]:
-        """Add those whose name is new; gives them."""
+    def create_entities(self, entities: Annotated[list[Entity], Field(description="The entities.")]) -> Created:
+        """Create entities in the memory; one whose name is known stays as it is."""
         (known, relations), new = self._all(), []
         last = max((number for number, _ in known.values()), default=0)
         for one in entities:
@@ -128,10 +123,10 @@ class KnowledgeGraph:
                 known[one.name] = last, one
                 new.append(one)
                 self._put(last, one, relations)
-        return new
+        return Created(entities=new)
 
-    def relate(self, relations: Iterable[Relation]) -> list[Relation]:
-        """Add those that are new; gives them."""
+    def create_relations(self, relations: Annotated[list[Relation], Field(description="The relations.")]) -> Related:
+        """Create relations between entities, in the active voice."""
         known = self._all()[1]
         new = []
         for one in relations:
@@ -139,10 +134,12 @@ class KnowledgeGraph:
                 known.append(one)
                 new.append(one)
         self._memory.world.add(map(self._triple, new), author=self._author) if new else None
-        return new
+        return Related(relations=new)
 
-    def observe(self, observations: Iterable[Additions]) -> list[Added]:
-        """Add observations that are new; ValueError for an entity that there is not."""
+    def add_observations(
+        self, observations: Annotated[list[Additions], Field(description="What was observed, by entity.")]
+    ) -> Observed:
+        """Add observations to entities that there are."""
         (known, relations), results = self._all(), []
         for one in observations:
             if one.entityName not in known:
@@ -153,40 +150,57 @@ class KnowledgeGraph:
             results.append(Added(entityName=one.entityName, addedObservations=new))
             if new:
                 self._put(number, entity, relations)
-        return results
+        return Observed(results=results)
 
-    def delete(self, names: Sequence[str]) -> None:
-        """Forget entities, with the relations that lead from or to them."""
+    def delete_entities(
+        self,
+        entityNames: Annotated[list[str], Field(description="The names of the entities.")],  # noqa: N803
+    ) -> Done:
+        """Delete entities, with their relations."""
         known, relations = self._all()
-        gone = [self._triple(one) for one in relations if {one.from_, one.to} & set(names)]
+        gone = [self._triple(one) for one in relations if {one.from_, one.to} & set(entityNames)]
         if gone:
             self._memory.world.remove(gone, author=self._author)
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys(entityNames):
             if name in known:
                 self._memory.forget(key=name, author=self._author)
+        return Done(success=True, message="Entities deleted successfully")
 
-    def forget(self, deletions: Iterable[Deletions]) -> None:
-        """Forget observations."""
+    def delete_observations(
+        self, deletions: Annotated[list[Deletions], Field(description="The observations, by entity.")]
+    ) -> Done:
+        """Delete observations of entities."""
         known, relations = self._all()
         for one in deletions:
             if one.entityName in known:
                 number, entity = known[one.entityName]
                 entity.observations = [text for text in entity.observations if text not in one.observations]
                 self._put(number, entity, relations)
+        return Done(success=True, message="Observations deleted successfully")
 
-    def unrelate(self, relations: Sequence[Relation]) -> None:
-        """Forget relations."""
+    def delete_relations(self, relations: Annotated[list[Relation], Field(description="The relations.")]) -> Done:
+        """Delete relations between entities."""
         if relations:
             self._memory.world.remove(map(self._triple, relations), author=self._author)
+        return Done(success=True, message="Relations deleted successfully")
 
-    def search(self, query: str) -> Graph:
-        """The entities that have the query in their name, type or observations; else those that are nearest to it."""
+    def read_graph(self) -> Graph:
+        """Read the whole memory."""
+        found, relations = self._all()
+        return Graph(
+            entities=[entity for _, entity in sorted(found.values(), key=lambda one: one[0])], relations=relations
+        )
+
+    def search_nodes(
+        self, query: Annotated[str, Field(description="Words of a name, a type or an observation, or what is meant.")]
+    ) -> Graph:
+        """Find entities by words; where none has them, by meaning."""
         words = query.lower()
 
         def has(entity: Entity) -> bool:
             return any(words in text.lower() for text in (entity.name, entity.entityType, *entity.observations))
 
-        whole = self.read()
+        whole = self.read_graph()
         names = [one.name for one in whole.entities if has(one)]
         if not names and query.strip():
             by_iri = {self._iri(one.name): one.name for one in whole.entities}
@@ -196,9 +210,9 @@ class KnowledgeGraph:
             names = names[:_NEAREST]
         return _part(whole, names)
 
-    def open(self, names: Sequence[str]) -> Graph:
-        """The entities of some names."""
-        return _part(self.read(), names)
+    def open_nodes(self, names: Annotated[list[str], Field(description="The names of the entities.")]) -> Graph:
+        """Read entities by their names."""
+        return _part(self.read_graph(), names)
 
     def _all(self) -> tuple[dict[str, tuple[int, Entity]], list[Relation]]:
         entities: dict[str, tuple[int, Entity]] = {}
@@ -253,126 +267,56 @@ def _part(whole: Graph, names: Iterable[str]) -> Graph:
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the nine tools, and the resource."""
 
-    def graph(context: Context[Any, Any] | None = None) -> KnowledgeGraph:
-        author = None if context is None else service.author(context)
-        return KnowledgeGraph(service.world.memory(scope=service.memory), author)
+    def asked(name: str, author: str | None = None, **given: Any) -> BaseModel:
+        graph = KnowledgeGraph(service.world.memory(scope=service.memory), author)
+        found: BaseModel = getattr(graph, name)(**given)
+        return found
 
-    async def reading(work: Callable[[], BaseModel]) -> CallToolResult:
-        return _answer(await service.run(lambda: _explained(service, work)))
+    def written(name: str, context: Context[Any, Any], **given: Any) -> BaseModel:
+        author = service.author(context)
+        with service.world.transaction(author=author):
+            return asked(name, author, **given)
 
-    async def writing(context: Context[Any, Any], work: Callable[[KnowledgeGraph], BaseModel]) -> CallToolResult:
-        service.require_memory(context)
+    def add(name: str, *, writes: bool) -> None:
+        signature = inspect.signature(getattr(KnowledgeGraph, name), eval_str=True)
+        _, *parameters = signature.parameters.values()
 
-        def write() -> BaseModel:
-            with service.world.transaction(author=service.author(context)):
-                return work(graph(context))
+        async def run(context: Context[Any, Any], **given: Any) -> CallToolResult:
+            if writes:
+                service.require_memory(context)
 
-        return _answer(await service.run(lambda: _explained(service, write), writes=True))
+            def work() -> BaseModel:
+                with service.explained():
+                    return written(name, context, **given) if writes else asked(name, **given)
 
-    async def create_entities(
-        entities: Annotated[list[Entity], Field(description="The entities.")], context: Context[Any, Any]
-    ) -> Annotated[CallToolResult, Created]:
-        """Create entities in the memory; one whose name is known stays as it is."""
-        return await writing(context, lambda memory: Created(entities=memory.create(entities)))
+            found = await service.run(work, writes=writes)
+            content: list[Any] = [TextContent(type="text", text=_json(found))]
+            return CallToolResult(content=content, structured_content=found.model_dump(by_alias=True))
 
-    async def create_relations(
-        relations: Annotated[list[Relation], Field(description="The relations.")], context: Context[Any, Any]
-    ) -> Annotated[CallToolResult, Related]:
-        """Create relations between entities, in the active voice."""
-        return await writing(context, lambda memory: Related(relations=memory.relate(relations)))
-
-    async def add_observations(
-        observations: Annotated[list[Additions], Field(description="What was observed, by entity.")],
-        context: Context[Any, Any],
-    ) -> Annotated[CallToolResult, Observed]:
-        """Add observations to entities that there are."""
-        return await writing(context, lambda memory: Observed(results=memory.observe(observations)))
-
-    async def delete_entities(
-        entityNames: Annotated[list[str], Field(description="The names of the entities.")],  # noqa: N803
-        context: Context[Any, Any],
-    ) -> Annotated[CallToolResult, Done]:
-        """Delete entities, with their relations."""
-
-        def work(memory: KnowledgeGraph) -> BaseModel:
-            memory.delete(entityNames)
-            return Done(success=True, message="Entities deleted successfully")
-
-        return await writing(context, work)
-
-    async def delete_observations(
-        deletions: Annotated[list[Deletions], Field(description="The observations, by entity.")],
-        context: Context[Any, Any],
-    ) -> Annotated[CallToolResult, Done]:
-        """Delete observations of entities."""
-
-        def work(memory: KnowledgeGraph) -> BaseModel:
-            memory.forget(deletions)
-            return Done(success=True, message="Observations deleted successfully")
-
-        return await writing(context, work)
-
-    async def delete_relations(
-        relations: Annotated[list[Relation], Field(description="The relations.")], context: Context[Any, Any]
-    ) -> Annotated[CallToolResult, Done]:
-        """Delete relations between entities."""
-
-        def work(memory: KnowledgeGraph) -> BaseModel:
-            memory.unrelate(relations)
-            return Done(success=True, message="Relations deleted successfully")
-
-        return await writing(context, work)
-
-    async def read_graph() -> Annotated[CallToolResult, Graph]:
-        """Read the whole memory."""
-        return await reading(lambda: graph().read())
-
-    async def search_nodes(
-        query: Annotated[str, Field(description="Words of a name, a type or an observation, or what is meant.")],
-    ) -> Annotated[CallToolResult, Graph]:
-        """Find entities by words; where none has them, by meaning."""
-        return await reading(lambda: graph().search(query))
-
-    async def open_nodes(
-        names: Annotated[list[str], Field(description="The names of the entities.")],
-    ) -> Annotated[CallToolResult, Graph]:
-        """Read entities by their names."""
-        return await reading(lambda: graph().open(names))
-
-    tools = (
-        *(create_entities, create_relations, add_observations, delete_entities, delete_observations, delete_relations),
-        *(read_graph, search_nodes, open_nodes),
-    )
-    for tool in tools:
-        name = tool.__name__
+        answer: Any = Annotated[CallToolResult, signature.return_annotation]
+        parameters.append(CONTEXT)
+        run.__signature__ = signature.replace(parameters=parameters, return_annotation=answer)  # type: ignore[attr-defined]
+        run.__annotations__ = {**{one.name: one.annotation for one in parameters}, "return": answer}
         server.add_tool(
-            tool,
+            run,
             name=name,
             title=name.replace("_", " ").capitalize(),
+            description=getattr(KnowledgeGraph, name).__doc__,
             annotations=ToolAnnotations(
-                read_only_hint=name in TOOLS[6:],
+                read_only_hint=not writes,
                 destructive_hint=name.startswith("delete"),
                 idempotent_hint=True,
                 open_world_hint=False,
             ),
         )
 
+    for name in TOOLS:
+        add(name, writes=name not in TOOLS[6:])
+
     @server.resource("memory://knowledge-graph", name="knowledge-graph", title="Memory", mime_type="application/json")
     async def knowledge_graph() -> str:
         """All entities and relations of the memory."""
-        found = await service.run(lambda: graph().read())
-        return _json(found)
-
-
-def _explained(service: Service, work: Callable[[], BaseModel]) -> BaseModel:
-    with service.explained():
-        return work()
-
-
-def _answer(found: BaseModel) -> CallToolResult:
-    told = found.model_dump(by_alias=True)
-    content: list[Any] = [TextContent(type="text", text=_json(found))]
-    return CallToolResult(content=content, structured_content=told)
+        return _json(await service.run(lambda: asked("read_graph")))
 
 
 def _json(found: BaseModel) -> str:

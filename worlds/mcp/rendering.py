@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from worlds.graph.terms import format_term, to_oxigraph
 
 T = TypeVar("T")
+CUT = "Cut: raise `token_budget`, or ask for less."
+_LONG = 60  # characters of a text that can be cut
+_FIELDS = 16  # of an object, beyond which it is a map
 _BYTES_A_TOKEN = 3.5  # of UTF-8; English prose has more, IRIs and most other scripts have fewer
 
 
@@ -18,10 +23,7 @@ def tokens(text: str) -> int:
 
 
 class Budget:
-    """The tokens that are left of an answer.
-
-    A client hands a model the text of an answer or its structured form, so the larger of both counts.
-    """
+    """The tokens that are left of an answer, its text and its structured form together."""
 
     def __init__(self, most: int) -> None:
         self.left = most
@@ -31,22 +33,64 @@ class Budget:
         """Spend what an item costs, if that much is left."""
         cost = tokens(text)
         if structured is not None:
-            cost = max(cost, tokens(json.dumps(structured, ensure_ascii=False)))
+            cost += tokens(json.dumps(structured, ensure_ascii=False))
         if cost > self.left:
             return False
         self.left -= cost
         self.spent += cost
         return True
 
-    def fill(self, items: Sequence[T], show: Any) -> list[T]:
-        """The first of the items that fit, the very first in any case; `show` gives text and structured form."""
+    def fill(self, items: Sequence[T], line: Callable[[T], str] = str) -> list[T]:
+        """The first of the items that fit, the very first in any case; a `line` of an item is its text."""
         taken: list[T] = []
         for item in items:
-            text, structured = show(item)
-            if not self.take(text, structured) and taken:
+            if not self.take(line(item), item.model_dump() if isinstance(item, BaseModel) else item) and taken:
                 break
             taken.append(item)
         return taken
+
+
+def fitted(text: str, structured: dict[str, Any], most: int) -> tuple[str, dict[str, Any]]:
+    """An answer in at most so many tokens: where it has more, long texts and lists in it end sooner, and it says so."""
+    sizes = tokens(text), tokens(json.dumps(structured, ensure_ascii=False))
+    if sum(sizes) <= most:
+        return text, structured
+    cut = json.loads(json.dumps(structured))
+    if isinstance(cut.setdefault("notes", []), list):
+        cut["notes"].insert(0, CUT)
+    room = most * sizes[1] // sum(sizes)
+    while tokens(json.dumps(cut, ensure_ascii=False)) > room and _shrink(cut):
+        pass
+    left = int((most - tokens(json.dumps(cut, ensure_ascii=False)) - 1) * _BYTES_A_TOKEN) - len(CUT) - 1
+    kept = text.encode("utf-8", "replace")[: max(left, 0)].decode("utf-8", "ignore")
+    return f"{kept}\n{CUT}", cut
+
+
+def _shrink(value: Any) -> bool:
+    """Halve a long text in a structure, or else what has many members, the largest one; whether there was one."""
+    texts: list[tuple[int, Any, Any]] = []
+    groups: list[tuple[int, Any, Any]] = []
+    waiting: list[Any] = [value]
+    while waiting:
+        holder = waiting.pop()
+        for key, part in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(part, str) and len(part) > _LONG and part != CUT:
+                texts.append((len(part), holder, key))
+            elif isinstance(part, list | dict) and part and part != [CUT]:
+                waiting.append(part)
+                if isinstance(part, list) or len(part) > _FIELDS or all(map(str.isdecimal, part)):
+                    groups.append((len(json.dumps(part)) * min(len(part) - 1, 1) or 1, holder, key))
+    none: tuple[int, Any, Any] = (0, {}, "")
+    text, group = (max(found, default=none, key=lambda one: one[0]) for found in (texts, groups))
+    size, most, key = text if 4 * text[0] >= group[0] else group
+    if size:
+        part = most[key]
+        half = len(part) // 2
+        if isinstance(part, dict):
+            most[key] = dict(list(part.items())[:half])
+        else:
+            most[key] = clip(part, half) if isinstance(part, str) else part[:half]
+    return size > 0
 
 
 def clip(text: str, most: int) -> str:
@@ -83,7 +127,3 @@ class Terms:
     def quad(self, quad: Sequence[object], most: int = 60) -> str:
         """A quad in one line, its graph in the fourth place; the object's text cut."""
         return " ".join(self.show(term, most) for term in quad if term is not None)
-
-    def list(self, terms: Iterable[object]) -> str:
-        """Terms, separated by commas."""
-        return ", ".join(map(self.show, terms))

@@ -27,6 +27,7 @@ def _sources(world: World) -> str:
         return "A scope has no sources."
     told = [
         f"{one.name} ({one.kind}) in {one.graph}: {one.files:,} files, {len(one.errors):,} errors, "
+        + ("" if one.trusted else "not trusted on this machine, so not read; ")
         + ("never read" if one.run is None else f"read at {one.run:%Y-%m-%d %H:%M} UTC")
         for one in world.sources
     ]

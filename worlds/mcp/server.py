@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
 
 from worlds.mcp import (
@@ -25,19 +25,20 @@ from worlds.mcp import (
     searching,
     writing,
 )
+from worlds.mcp.rendering import fitted
 from worlds.mcp.toolbox import Service
 from worlds.mcp.tools import compact
 
 _ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
-_LOOK = ("brief", "similar", "form", "history", "provenance", "validate")
-_READ = (*_LOOK, "mentions", "verify", "contradictions", "duplicates", "report")
+_READ = ("form", "history", "provenance", "validate", "verify", "contradictions", "duplicates", "report")
+_FIND = ("brief", "similar", "mentions")  # besides
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "tell", "undo", "sync")
 PROFILES = {
     "ask": _ASK,
     "curate": (*_ASK, *_READ, *_PROPOSE),
     "memory": remembering.TOOLS,
-    "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES),
+    "all": (*_ASK, *_FIND, *_READ, *_PROPOSE, *_WRITES),
 }
 """The tools of each profile: what answering takes, what curating takes, a memory's, and all but these."""
 
@@ -49,6 +50,7 @@ class WorldServer(MCPServer[Any]):
         super().__init__(
             "worlds", title="Worlds", instructions=guide.INSTRUCTIONS, version=_version(), log_level="WARNING"
         )
+        self._service = service
         self._profile = service.tools
         if service.tools == "memory":
             remembering.register(self, service)
@@ -84,7 +86,8 @@ class WorldServer(MCPServer[Any]):
         if strange := [argument for argument in arguments if argument not in known]:
             raise ToolError(_unknown_argument(name, strange[0], known))
         try:
-            return await super().call_tool(name, arguments, context)
+            found = await super().call_tool(name, arguments, context)
+            return self._fitted(found, arguments.get("token_budget")) if isinstance(found, CallToolResult) else found
         except UnexpectedToolError as error:
             raise UnexpectedToolError(
                 f"a mistake in the server, not in the call, stopped `{name}`; its log tells more"
@@ -93,6 +96,16 @@ class WorldServer(MCPServer[Any]):
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(_wrong_arguments(name, schema, error.__cause__)) from error.__cause__
             raise (error.__cause__ if isinstance(error.__cause__, ToolError) else error) from None
+
+    def _fitted(self, found: CallToolResult, tokens: int | None) -> CallToolResult:
+        """An answer within its budget, whatever its tool made of it."""
+        if len(found.content) == 1 and isinstance(found.content[0], TextContent):
+            given = found.content[0].text, found.structured_content or {}
+            text, structured = fitted(*given, self._service.most(tokens))
+            if text is not given[0]:
+                content = [TextContent(type="text", text=text)]
+                return found.model_copy(update={"content": content, "structured_content": structured})
+        return found
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 from worlds.aio import Work
 from worlds.errors import ReadOnlyError, WorldsError
-from worlds.mcp.answers import plain
 from worlds.mcp.hints import Hints
 from worlds.mcp.rendering import Budget, Terms
 from worlds.server.errors import Forbidden
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 T = TypeVar("T")
+_FRAME = 120  # tokens for the names of an answer's parts, and for notes on what was left out
 MOST_CALLS = 8  # at a time; more wait
 MEMORY = 1 << 30  # bytes that a query may take
 PATTERN_SECONDS = 30.0  # that a pattern of a search may take
@@ -70,9 +70,14 @@ class Service:
         made.hints = Hints(made.world)
         return made
 
+    def most(self, tokens: int | None = None) -> int:
+        """The tokens that an answer may have, text and structured form together."""
+        return self.token_budget if tokens is None else min(tokens, 10 * self.token_budget)
+
     def budget(self, tokens: int | None = None) -> Budget:
-        """The tokens that an answer may have."""
-        return Budget(self.token_budget if tokens is None else min(tokens, 10 * self.token_budget))
+        """The tokens that what an answer holds may have."""
+        most = self.most(tokens)
+        return Budget(most - min(_FRAME, most // 2))
 
     def terms(self) -> Terms:
         """Shows terms by the prefixes that the world has now."""
@@ -80,8 +85,7 @@ class Service:
 
     def author(self, context: Context[Any, Any]) -> str | None:
         """Who writes: the key's name, the author that the server was given, or the client's name."""
-        scope = getattr(context.request_context.request, "scope", {})
-        if (principal := scope.get("worlds.principal")) is not None:
+        if (principal := _known(context).get("worlds.principal")) is not None:
             return str(principal.name)
         if self._author is not None:
             return self._author
@@ -90,9 +94,8 @@ class Service:
 
     def may(self, context: Context[Any, Any], what: str) -> bool:
         """Whether the client may "write", or "propose"."""
-        scope = getattr(context.request_context.request, "scope", {})
         allowed = self.allow_writes if what == "write" else self.allow_proposals
-        return allowed and bool(scope.get(f"worlds.may_{what}", True))
+        return allowed and bool(_known(context).get(f"worlds.may_{what}", True))
 
     def longest(self, context: Context[Any, Any]) -> float:
         """Seconds that a query of this client may ask for: of one over HTTP that may not write, less."""
@@ -102,14 +105,13 @@ class Service:
     def require_write(self, context: Context[Any, Any], what: str = "write") -> None:
         """ReadOnlyError where the client may not write, or propose."""
         if not self.may(context, what):
-            principal = getattr(context.request_context.request, "scope", {}).get("worlds.principal")
+            principal = _known(context).get("worlds.principal")
             who = "no key was sent, which" if principal is None else f"the key {principal.name!r}"
             raise ReadOnlyError(f"{who} does not allow to {what}")
 
     def require_memory(self, context: Context[Any, Any]) -> None:
         """ReadOnlyError where the client may not write into the memory, which an agent that has it may."""
-        scope = getattr(context.request_context.request, "scope", {})
-        if not scope.get("worlds.may_write", True):
+        if not _known(context).get("worlds.may_write", True):
             raise ReadOnlyError("the key does not allow to write")
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
@@ -147,9 +149,25 @@ class Service:
             raise ToolError(text) from None
 
 
-def answer(text: str, structured: BaseModel) -> CallToolResult:
+def _known(context: Context[Any, Any]) -> Mapping[str, Any]:
+    """What is known of who calls over HTTP: the key and its rights; nothing over stdio."""
+    found: Mapping[str, Any] = getattr(context.request_context.request, "scope", {})
+    return found
+
+
+def answer(lines: Iterable[object], structured: BaseModel) -> CallToolResult:
     """A tool's answer, as text and as its structured form."""
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=plain(structured))
+    text = TextContent(type="text", text="\n".join(map(str, lines)))
+    return CallToolResult(content=[text], structured_content=structured.model_dump(mode="json"))
+
+
+def fitting(
+    found: Sequence[T], what: str, budget: Budget, *, more: str = "raise `token_budget`"
+) -> tuple[list[T], list[str]]:
+    """The first parts of an answer that fit, and a note on the others, with how to see `more`."""
+    shown = budget.fill(found)
+    left = len(found) - len(shown)
+    return shown, [f"{left:,} of {len(found):,} {what} are not shown: {more}."] if left else []
 
 
 def listed(value: str | Sequence[str] | None) -> list[str] | None:
@@ -157,8 +175,3 @@ def listed(value: str | Sequence[str] | None) -> list[str] | None:
     if value is None or isinstance(value, str):
         return [value] if value else None
     return list(value)
-
-
-def given(options: Mapping[str, object]) -> dict[str, Any]:
-    """The options that are not None."""
-    return {name: value for name, value in options.items() if value is not None}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
@@ -34,21 +36,29 @@ class Exclude(BaseModel):
     where: str | None = None
 
 
+MOST_QUADS = 5000
+"""Quads, or facts, of one call."""
 _TEXTS = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
 _ANY_TEXTS = {"type": ["string", "array"], "items": {"type": "string"}}
 _EXCLUDED = {"type": "object", "propertyNames": {"enum": [*Exclude.model_fields]}, "additionalProperties": _ANY_TEXTS}
 _Boost = str | dict[str, str | float]
 _Boosts = Annotated[_Boost | list[_Boost], WithJsonSchema({"type": ["string", "object", "array"]})]
 _KINDS: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "text": str, "texts": Names}
+_QUADS = ("quads", "add", "remove", "relies_on")
 _ELSEWISE: Mapping[str, Any] = {
     "exclude": Annotated[Exclude, WithJsonSchema(_EXCLUDED)],  # in half of the words of its own
     "boost": _Boosts,
     "decay": dict[str, Any],
     "rerank": bool,
-    **dict.fromkeys(("quads", "add", "remove", "relies_on"), list[list[Part]]),
+    **dict.fromkeys(_QUADS, list[list[Part]]),
+    "facts": list[list[Part | dict[str, str | float]]],
 }
 _TOLD: Mapping[str, str] = {  # what a model is told of an option, in the place of its line
     "rerank": "Rerank by a cross-encoder; slow.",
+    "quads": "Lists of subject, predicate, object and perhaps a graph: prefixed names, <IRI>s, numbers, true, false; a "
+    'text is in quotes of its own: \'"a text"@en\'. E.g. [["ex:a", "rdfs:label", "\\"A\\"@en"]].',
+    "facts": "Lists of subject, predicate and object in words, as people say them, and maybe an object with from, to, "
+    "cites, confidence.",
     "add": 'Triples or quads to add, as lists of terms: [["ex:a", "rdfs:label", "\\"A\\"@en"]].',
     "remove": "Triples or quads to remove, likewise.",
     "relies_on": "Triples or quads that have to hold, likewise.",
@@ -68,7 +78,8 @@ def tool(
 ) -> Callable[[Callable[..., CallToolResult]], Callable[..., CallToolResult]]:
     """Add a tool for a verb: it takes the verb's options, which its function need not name, but for those left out.
 
-    The function is given them by Python's names, lists as lists. `most` and `defaults` are those of agents, where they
+    The function is given them by Python's names, lists as lists; where the verb writes, who may not is refused, and the
+    `author` is given besides. `most` and `defaults` are those of agents, where they
     are not Python's; errors quote the argument `source`.
     """
     row = VERBS[verb]
@@ -76,6 +87,8 @@ def tool(
     def decorate(work: Callable[..., CallToolResult]) -> Callable[..., CallToolResult]:
         signature = inspect.signature(work, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        unasked = row.level != "read" and CONTEXT.name not in signature.parameters
+        own += [CONTEXT] if unasked else []
         taken = {*leave, *(one.name for one in own)}
         options = [one for one in row.at("agents") if not {one.name, one.at("agents")} & taken]
         changed = [
@@ -84,12 +97,15 @@ def tool(
         ]
 
         async def run(**given: Any) -> CallToolResult:
-            values = {
-                one.name: _value(one, given.pop(one.at("agents"))) for one in options if one.at("agents") in given
-            }
+            asked = {one.name: given.pop(one.at("agents")) for one in options if one.at("agents") in given}
+            context: Any = given.pop(CONTEXT.name) if unasked else given.get(CONTEXT.name)
 
             def call() -> CallToolResult:
-                with service.explained({**given, **values}.get(source or "")):
+                with service.explained({**given, **asked}.get(source or "")):
+                    if row.level != "read":
+                        service.require_write(context, row.level)
+                        given["author"] = service.author(context)
+                    values = {name: _value(row.options[name], value) for name, value in asked.items()}
                     return work(**values, **given)
 
             return await service.run(call, writes=row.effect != "reads")
@@ -118,12 +134,20 @@ def tool(
     return decorate
 
 
+CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context[Any, Any])
+"""The parameter by which a tool knows who calls; no client sees it."""
+
+
 def _parameter(option: Option) -> inspect.Parameter:
     kind = Literal[option.choices] if option.choices else _ELSEWISE.get(option.name, _KINDS.get(option.kind))
     numeric = option.kind in ("integer", "number")
     told = _TOLD.get(option.name, option.help)
-    example = "" if option.example is None else f" E.g. {option.example}"
-    field = Field(description=told + example, ge=option.least if numeric else None, le=option.most if numeric else None)
+    example = option.example if isinstance(option.example, str) else json.dumps(option.example)
+    field = Field(
+        description=told if option.example is None else f"{told} E.g. {example}",
+        ge=option.least if numeric else None,
+        le=option.most if numeric else None,
+    )
     required = option.default is REQUIRED
     default = inspect.Parameter.empty if required else None if option.default == () else option.default
     kind = kind if required or default is not None else kind | None
@@ -136,8 +160,10 @@ def _value(option: Option, value: Any) -> Any:
     """An argument as the verb takes it."""
     if isinstance(value, Exclude):
         return value.model_dump(exclude_none=True) or None
-    if option.name in ("quads", "add", "remove", "relies_on"):
-        return None if value is None else as_quads(value)
+    if option.name in (*_QUADS, "facts") and value is not None:
+        if (not value and option.default is REQUIRED) or len(value) > MOST_QUADS:
+            raise ValueError(f"{option.name} are 1 to {MOST_QUADS:,} at a time, not {len(value):,}")
+        return as_quads(value) if option.name in _QUADS else value
     if option.kind == "texts":  # "" is a language: none
         return [value] if option.name == "languages" and isinstance(value, str) else listed(value)
     return value or None if option.name == "where" else value

@@ -372,12 +372,13 @@ class Memory(Recalling):
             else:
                 quads = self._held(numbers, graph or 0)
             writing.apply(removed=quads)
-            count = len(iris)
             once = self._purging.ever(self._name, numbers, everything=everything) if purge else NO_QUADS
+            count = len(set(numbers) & {*quads[:, 0].tolist(), *once[:, 0].tolist()})
         purged = purge or not keep.history
         if purge:
             with self._parts._connection.lock, self._asked._within(self._name):
-                self._purging.purge(self._name, unique_quads(np.concatenate([once, quads])), self._parts._chunks)
+                left = unique_quads(np.concatenate([once, quads]))
+                self._purging.purge(self._name, left, self._parts._chunks, everything=everything)
             self._parts._dictionary.forget()
         elsewhere = self._purging.elsewhere(self._parts) if purge else ()
         return self._forgotten(writing, count, purged=purged, elsewhere=elsewhere)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyoxigraph as ox
-
 from worlds.errors import ArgumentError, OpenError
+from worlds.file.opening import REPLICAS
+from worlds.memory.purging import forms
 
 _PIECE = 48  # bytes: SQLite cuts long texts, at places that it chooses, but none so short
 _SHORTEST = 4  # characters of a text; a shorter one is in every file
-_BESIDE = ("", "-wal", "-shm", "-journal", "-sparql")
+_BESIDE = ("", "-wal", "-shm", "-journal", "-sparql", REPLICAS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,10 @@ class Proof:
 
 
 def prove(text: str, path: str | os.PathLike[str]) -> Proof:
-    """Look for a text in a world's file, its logs and its SPARQL index: the first place of each piece in each file.
+    """Look for a text in all that is written of a world on this machine: the first place of each piece in each file.
+
+    That is its file, what lies beside it (logs, the SPARQL index, the folder of a replica, and what killed backups,
+    exports, pushes and pulls left), and the copies of worlds in the folder for temporary files.
 
     It is looked for as it is, and as patches and JSON write it. A text of some length is looked for in pieces, since
     SQLite cuts it. ArgumentError for a text of less than four characters, OpenError for a file that cannot be read.
@@ -49,20 +52,24 @@ def prove(text: str, path: str | os.PathLike[str]) -> Proof:
         raise ArgumentError(f"a text of {_SHORTEST} characters or more is looked for: a shorter one is everywhere")
     if not path.is_file():
         raise OpenError(f"{path} does not exist")
-    forms = dict.fromkeys((text, str(ox.Literal(text))[1:-1], json.dumps(text)[1:-1]))
-    pieces = list(dict.fromkeys(piece for form in forms for piece in _pieces(form.encode("utf-8", "surrogatepass"))))
+    pieces = list(
+        dict.fromkeys(piece for form in forms(text) for piece in _pieces(form.encode("utf-8", "surrogatepass")))
+    )
     found = tuple(_files(path))
     return Proof(found, tuple(trace for file in found for trace in _looked_for(pieces, file)))
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The files of a world that there are."""
-    for end in _BESIDE:
-        beside = path.with_name(path.name + end)
-        if beside.is_file():
-            yield beside
-        elif beside.is_dir():
-            yield from (one for one in sorted(beside.rglob("*")) if one.is_file())
+    """The files of a world that there are, and drafts and copies that a killed process left."""
+    places = [path.with_name(path.name + end) for end in _BESIDE]
+    left = [one for one in sorted(path.parent.iterdir()) if one.name.startswith((f".{path.name}.", ".push-", ".pull-"))]
+    copies = sorted(Path(tempfile.gettempdir()).glob("worlds-*"))
+    copies = [one for one in copies if one.is_file() and os.access(one, os.R_OK)]
+    for place in (*places, *left, *copies):
+        if place.is_dir():
+            yield from (one for one in sorted(place.rglob("*")) if one.is_file())
+        elif place.is_file():
+            yield place
 
 
 def _pieces(text: bytes) -> list[bytes]:

@@ -85,21 +85,26 @@ class Purging:
 
     # -- everything -----------------------------------------------------------------------------------------------
 
-    def purge(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore) -> None:
-        """Leave nothing of quads that a graph has no longer, int64 [n, 4], and of what nobody else says of them."""
+    def purge(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore, *, everything: bool) -> None:
+        """Leave nothing of quads that a graph has no longer, int64 [n, 4], and of what nobody else says of them.
+
+        With `everything`, nor of any proposal about the graph.
+        """
         with contextlib.suppress(WorldsError):  # a server's
             self._connection.rows("PRAGMA secure_delete = ON")
         try:
             with self._connection.transaction():
                 revisions = self._erase(quads)
-                self._forget_terms(graph, quads, chunks, revisions)
+                texts, iris = self._forget_terms(graph, quads, chunks)
+                self._forget_sayings(graph, iris, texts, revisions, everything=everything)
         finally:
             with contextlib.suppress(WorldsError):
                 self._connection.rows("PRAGMA secure_delete = OFF")
         with contextlib.suppress(WorldsError):  # others are reading: it is emptied with the next write
             self._connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _forget_terms(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore, revisions: list[int]) -> None:
+    def _forget_terms(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore) -> tuple[list[str], list[str]]:
+        """Forget terms that nobody else uses, and the vectors of texts; gives these, and the graph's IRIs that went."""
         sought = {number: None for number in np.unique(quads).tolist() if number}
         rows: dict[int, Row] = {}
         waiting = list(sought)
@@ -125,7 +130,7 @@ class Purging:
         texts = [as_text(row[2]) for row in rows.values() if row[1] == LITERAL]
         self._forget_vectors(graph, texts, chunks)
         iris = [as_text(rows[number][2]) for number in gone if rows[number][1] == IRI]
-        self._forget_sayings([one for one in iris if one.startswith(f"{graph.value}#")], texts, revisions)
+        return texts, [one for one in iris if one.startswith(f"{graph.value}#")]
 
     def _forget_vectors(self, graph: ox.NamedNode, texts: list[str], chunks: ChunkStore) -> None:
         """The vectors of texts go; a scope that still has one makes it anew."""
@@ -138,14 +143,21 @@ class Purging:
         self._connection.run(_SQL["forget_embedded"], (digests,))
         self._connection.run(_SQL["forget_retired_among"], (json_ids(retired),))
 
-    def _forget_sayings(self, iris: list[str], texts: list[str], revisions: list[int]) -> None:
-        """Proposals about memories that are gone, and what their revisions' messages quote or say of them alone."""
+    def _forget_sayings(
+        self, graph: ox.NamedNode, iris: list[str], texts: list[str], revisions: list[int], *, everything: bool
+    ) -> None:
+        """Proposals about what is gone, or that quote it, and what revisions' messages quote or say of it alone."""
+        own = [f"<{graph.value}{end}".encode() for end in (">", "#")]
         named = [f"<{iri}>".encode() for iri in iris]
-        proposals = [
-            number
-            for number, *parts in self._connection.rows(_SQL["proposals"])
-            if any(iri in _bytes(part) for part in parts for iri in named)
-        ]
+        quotes = [one.encode() for text in texts if len(text) >= _NEEDLE for one in forms(text)]
+
+        def is_gone(parts: list[bytes]) -> bool:
+            of_scope = any(one in part for part in parts for one in own)
+            sought = [*named, *(own if everything else quotes if of_scope else ())]
+            return any(one in part for part in parts for one in sought)
+
+        rows = self._connection.rows(_SQL["proposals"])
+        proposals = [number for number, *parts in rows if is_gone(list(map(_bytes, parts)))]
         for name in ("forget_proposals", "forget_proposal_entities"):
             self._connection.run(_SQL[name], (json_ids(proposals),))
         quoted = [*iris, *(text for text in texts if len(text) >= _NEEDLE)]
@@ -167,3 +179,8 @@ class Purging:
 
 def _bytes(part: object) -> bytes:
     return part.encode() if isinstance(part, str) else bytes(part)  # type: ignore[call-overload]
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """A text as it is, and as patches and JSON write it."""
+    return tuple(dict.fromkeys((text, str(ox.Literal(text))[1:-1], json.dumps(text)[1:-1])))

@@ -60,10 +60,12 @@ class Dictionary:
         self._ids: dict[Term, int] = {}
         self._unknown: set[ox.NamedNode] = set()  # IRIs that were looked for in vain
         self._version: object = None  # of the file then, as others left it
+        self.rollbacks = 0
         self._removals: object = None  # how often compact() had removed terms when `_ids` was filled
 
     def forget(self) -> None:
         """Drop what is cached: a transaction was rolled back, and its ids may come to mean other terms."""
+        self.rollbacks += 1
         self._terms.clear()
         self._ids.clear()
         self._unknown.clear()

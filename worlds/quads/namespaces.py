@@ -12,6 +12,7 @@ import pyoxigraph as ox
 from worlds.errors import IntegrityError, ReadOnlyError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.query.bindings import terms_of
+from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
 from worlds.quads.dataset import SCOPE_ALONE, is_memory
 from worlds.quads.dictionary import DEFAULT_GRAPH
@@ -19,6 +20,9 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 
 _SQL = statements("queries.sql")
+OWN_PREFIX = (
+    f"w: in SPARQL is the search's own prefix ({NAMESPACE}), not {{}}: write that in full, or by another prefix"
+)
 
 
 class Namespaces:
@@ -44,8 +48,9 @@ class Namespaces:
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """The well-known prefixes, and over them those that are stored."""
-        return {**WELL_KNOWN_PREFIXES, **self.declared}
+        """The well-known prefixes, and over them those that are stored; but `w:` is the search's own in SPARQL."""
+        own = {prefix: iri for prefix, iri in self.declared.items() if prefix != "w" or iri == NAMESPACE}
+        return {**WELL_KNOWN_PREFIXES, **own}
 
     def bind(self, prefix: str, iri: str) -> None:
         """Store a prefix. ValueError for one that SPARQL does not allow, and for an IRI that is not absolute."""
@@ -95,25 +100,33 @@ class Namespaces:
         term = self.term(value)
         if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
             raise ValueError(f"a graph is named by an IRI, not by {value!r}")
-        if self.memories_hidden and is_memory(term):  # whether it is there or not
-            raise ReadOnlyError(SCOPE_ALONE, kind="scope")
+        self.allow([term])
         return term
+
+    def allow(self, graphs: Iterable[object]) -> None:
+        """ReadOnlyError for a memory where these are hidden, whether it is there or not."""
+        if self.memories_hidden and any(map(is_memory, graphs)):
+            raise ReadOnlyError(SCOPE_ALONE, kind="scope")
 
     def pattern(self, *values: object) -> list[Term | None]:
         """The terms of a triple pattern, None where any will do."""
         prefixes = self.prefixes if any(type(value) is str for value in values) else None
         return [None if value is None else to_object(value, prefixes=prefixes) for value in values]
 
-    def bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
-        """The terms that variables are bound to."""
-        return terms_of(bindings, _Prefixes(lambda: self.prefixes))
+    def bindings(self, bindings: Mapping[str, object] | None, text: str | None = None) -> dict[str, Any]:
+        """The terms that variables are bound to, which the `text`, if it is given, has to have."""
+        return terms_of(bindings, _Prefixes(lambda: self.prefixes), text)
 
     def quads(self, given: Iterable[object]) -> list[ox.Quad]:
         """Quads given as `World.add` takes them."""
         if hasattr(given, "triples") and hasattr(given, "namespaces"):
-            return list(rdflib_quads(given))  # type: ignore[arg-type]  # an rdflib graph
-        prefixes = _Prefixes(lambda: self.prefixes)
-        return [_quad(item, prefixes) for item in given]
+            found = list(rdflib_quads(given))  # type: ignore[arg-type]  # an rdflib graph
+        else:
+            prefixes = _Prefixes(lambda: self.prefixes)
+            found = [_quad(item, prefixes) for item in given]
+        if self.memories_hidden:
+            self.allow(quad.graph_name for quad in found)
+        return found
 
 
 class _Prefixes(Mapping[str, str]):

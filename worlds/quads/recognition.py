@@ -34,9 +34,12 @@ class Recognition:
         self._old: set[int] = set()
         self.past = 0
 
-    def alike(self, quads: Ids) -> Ids:
-        """The quads, with nodes that the world has in the place of those that are wholly equal to them."""
-        pairs = self.equal(quads)
+    def alike(self, quads: Ids, stands: Ids) -> Ids:
+        """The quads, with nodes that the world has in the place of those that are wholly equal to them.
+
+        `stands` is how the world would hold the quads.
+        """
+        pairs = self.equal(stands)
         return in_storing_order(self.settle(quads, pairs)) if pairs else quads
 
     def equal(self, quads: Ids) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Redirects:
                 found.update(self._connection.rows(statement, statement.bind(ids_json=ids_json, graph=graph)))
             steps |= found
             new = set(found.values()) - steps.keys()
-        return {old: kept for old in steps if (kept := _end(old, steps)) is not None}
+        return ends(steps)
 
     def follow(self, terms: Sequence[Any]) -> list[Any]:
         """The terms, each that redirects replaced by what it leads to."""
@@ -54,7 +54,12 @@ class Redirects:
         return np.union1d(ids, np.array(sorted(leads.values()), dtype=np.int64)) if leads else ids
 
 
-def _end(old: int, steps: dict[int, int]) -> int | None:
+def ends(steps: Mapping[int, int]) -> dict[int, int]:
+    """Where each step leads in the end; circles lead nowhere."""
+    return {old: kept for old in steps if (kept := _end(old, steps)) is not None}
+
+
+def _end(old: int, steps: Mapping[int, int]) -> int | None:
     seen = {old}
     at = steps[old]
     while at in steps and at not in seen:

@@ -18,7 +18,7 @@ from worlds.graph.records import Iri, Record, Spare
 from worlds.graph.terms import format_term, shorten, to_oxigraph
 from worlds.questions.answering import Answers
 from worlds.questions.nearest import Nearest
-from worlds.questions.reading import Reading, Vocabulary
+from worlds.questions.reading import Span, Vocabulary
 from worlds.texts.facts import clean
 
 _NAMES = 400  # classes and predicates that are compared by their meaning
@@ -45,8 +45,8 @@ class NamedEntity(Record):
 class Brief(Record):
     """What bears on the query of a question; `text` is for a language model, the rest are its parts, the best first.
 
-    `answer` is the query that was derived from the question, or is kept with it, with what it found; `near` are kept
-    questions near to it.
+    `answer` is the query that is kept with the question, if one is, with what it found; `near` are kept questions near
+    to it.
     """
 
     _also = ("tokens",)
@@ -92,11 +92,10 @@ class Briefs:
         if not isinstance(question, str):
             raise TypeError(f"a question is a str, not {type(question).__name__}")
         check_limit(budget, "budget")
-        reading, answer, near = self._nearest.answer(question)
-        reading = reading if reading.spans else self._answers.read(question)
-        vocabulary = self._answers.vocabulary()
-        entities = self._named(reading)
-        classes, predicates = self._ranked(reading, vocabulary, entities)
+        answer, near = self._nearest.answer(question)
+        spans = self._answers.read(question)
+        entities = self._named(spans)
+        classes, predicates = self._ranked(question, spans, self._answers.vocabulary(), entities)
         page = _Page(budget, self._prefixes())
         page.entities(entities)
         page.query(answer)
@@ -113,39 +112,30 @@ class Briefs:
             near,
         )
 
-    def parts(self, reading: Reading, budget: int) -> str:
-        """The names that the query of a question needs, in a few lines."""
-        vocabulary, entities = self._answers.vocabulary(), self._named(reading)
-        page = _Page(budget, self._prefixes())
-        page.entities(entities)
-        page.fill(*self._ranked(reading, vocabulary, entities, least=_OF_CLASS))
-        return page.text()
-
     def called(self, terms: Iterable[Any], language: str | None = None) -> dict[Any, str]:
         """What entities among some terms are called."""
         entities = {to_oxigraph(term) for term in terms if not isinstance(term, Literal)}
         return {one.iri: one.label for one in self._known(entities, language).values()}
 
-    def _named(self, reading: Reading) -> list[NamedEntity]:
-        spans = [one for one in reading.spans if one.kind == "entity"]
+    def _named(self, spans: Sequence[Span]) -> list[NamedEntity]:
         chosen = [(span.text, one) for span in spans for one in span.entities[:_NAMESAKES]]
         known = self._known([ox.NamedNode(one) for _, one in chosen])
         return [NamedEntity(words, known[one].iri, known[one].types) for words, one in chosen if one in known]
 
     def _ranked(
-        self, reading: Reading, vocabulary: Vocabulary, entities: Sequence[NamedEntity], least: float = -1.0
+        self, question: str, spans: Sequence[Span], vocabulary: Vocabulary, entities: Sequence[NamedEntity]
     ) -> tuple[list[ClassSummary], list[PredicateSummary]]:
-        """The classes and predicates that are `least` likely or more, the likeliest first; of equals, the commoner."""
+        """The classes and predicates, the likeliest first; of equals, the commoner."""
         classes = {str(one.iri): one for one, _ in vocabulary.classes}
         predicates = {str(one.iri): one for one, _ in vocabulary.predicates}
         scores = dict.fromkeys((*classes, *predicates), 0.0)
-        for span in reading.spans:
+        for span in spans:
             meant: list[tuple[Any, float]] = [*span.classes, *span.predicates]
             for one, score in meant:
                 scores[str(one.iri)] = max(scores[str(one.iri)], score)
         named: dict[str, Any] = {**classes, **predicates}
         names = {iri: _called(one) for iri, one in named.items()}
-        near = self._cosines(reading.question, list(dict.fromkeys(names.values()))[:_NAMES])
+        near = self._cosines(question, list(dict.fromkeys(names.values()))[:_NAMES])
         for iri, name in names.items():
             scores[iri] = max(scores[iri], _MEANING * near.get(name, 0.0))
         kinds = {str(kind) for one in entities for kind in one.types}
@@ -159,10 +149,8 @@ class Briefs:
             for kind in (*one.subject_classes[:1], *one.object_classes[:1]):
                 if str(kind) in scores:
                     scores[str(kind)] = max(scores[str(kind)], 0.7 * scores[str(one.iri)])
-        kept = [one for one in classes.values() if scores[str(one.iri)] >= least]
-        ranked = sorted(kept, key=lambda one: (-scores[str(one.iri)], -one.instances))
-        ends = [one for one in predicates.values() if scores[str(one.iri)] >= least]
-        return ranked, sorted(ends, key=lambda one: (-scores[str(one.iri)], -one.quads))
+        ranked = sorted(classes.values(), key=lambda one: (-scores[str(one.iri)], -one.instances))
+        return ranked, sorted(predicates.values(), key=lambda one: (-scores[str(one.iri)], -one.quads))
 
 
 def alike(near: NearQuestion, budget: int) -> str:
@@ -220,9 +208,9 @@ class _Page:
                 self.named.append(one)
 
     def query(self, answer: Answer | None) -> None:
-        """The query that was derived."""
+        """The query that is kept for the question."""
         if answer is not None:
-            sure = "This query answers it:" if answer.told else "This query may answer it:"
+            sure = "This query answers it:" if answer.told else "This query is kept for it, and finds nothing here:"
             self._take(sure, answer.query, ())
 
     def near(self, near: Sequence[NearQuestion]) -> None:

@@ -17,11 +17,11 @@ import yaml
 from rdflib import URIRef
 
 from worlds.entities.answers import KeptQuestion
+from worlds.entities.names import spelt
 from worlds.errors import OpenError, QueryError
 from worlds.graph.query.query import Query
 from worlds.graph.sources import is_rdf
 from worlds.graph.terms import RDF
-from worlds.questions.words import tokens
 
 _SH = "http://www.w3.org/ns/shacl#"
 _SCHEMA = "https://schema.org/"
@@ -43,6 +43,9 @@ _FORMS = {  # of a query → its class and the predicate of its text
     )
 }
 _TEXTS = frozenset(predicate for _, predicate in _FORMS.values())
+_owner = re.compile(r"'s(?!\w)")
+_dropped = re.compile("'")
+_idle = re.compile(r"""[?!;"()\[\]{}…¿¡«»“”„]|(?<!\d)[.,:]|[.,:](?!\d)|(?<=[^\W\d])-(?=[^\W\d])""")
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _MOST = 1_000_000  # bytes of a file
 
@@ -57,18 +60,23 @@ def form_of(query: Query) -> str:
     raise QueryError("a kept question has a query: SELECT, ASK, CONSTRUCT or DESCRIBE; an update answers nothing")
 
 
+def plain(question: str) -> str:
+    """A question without regard to case, accents, spacing and punctuation: those of which this is the same are one.
+
+    Signs that say something stay: those within numbers, and such as <, %, + and #.
+    """
+    text = _idle.sub(" ", _dropped.sub("", _owner.sub(" s", spelt(question))))
+    return " ".join(text.split()) or question
+
+
 def same(one: str, other: str) -> bool:
-    """Whether two questions have the same words."""
-    return _words(one) == _words(other)
+    """Whether two questions are one."""
+    return plain(one) == plain(other)
 
 
 def iri_of(question: str) -> URIRef:
     """What names a question that has no IRI."""
-    return URIRef(f"urn:worlds:question:{blake2b(_words(question).encode(), digest_size=8).hexdigest()}")
-
-
-def _words(question: str) -> str:
-    return " ".join(one.word for one in tokens(question)) or question
+    return URIRef(f"urn:worlds:question:{blake2b(plain(question).encode(), digest_size=8).hexdigest()}")
 
 
 def as_quads(kept: KeptQuestion, form: str, graph: ox.NamedNode) -> list[ox.Quad]:

@@ -140,12 +140,7 @@ class Questions(OwnGraph):
 
     @rehearsable(Change)
     def remove(
-        self,
-        question: object,
-        *,
-        author: str | None = None,
-        message: str | None = None,
-        dry_run: bool = False,
+        self, question: object, *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Change | Diff:
         """Keep a question no longer, given in its words or by its IRI; ArgumentError for one that is not kept."""
         found = [one for one in self if str(one.iri) == str(question) or same(one.question, str(question))]

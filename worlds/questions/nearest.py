@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import pyoxigraph as ox
-from rdflib import URIRef
 
 from worlds.entities.answers import Answer, Difference, KeptQuestion, NearQuestion
 from worlds.entities.limits import check_limit
@@ -20,10 +19,10 @@ from worlds.entities.neighbours import Neighbour
 from worlds.errors import QueryError
 from worlds.graph.query.query import Query
 from worlds.graph.query.tokens import Token
-from worlds.graph.terms import to_rdflib
+from worlds.graph.terms import XSD, to_rdflib
 from worlds.questions.answering import Answers
-from worlds.questions.examples import same
-from worlds.questions.reading import Reading, Span, may_ask
+from worlds.questions.examples import plain, same
+from worlds.questions.reading import VOCABULARY, Span
 from worlds.questions.words import Words, tokens, words_of_language
 from worlds.search.words import STOP_WORDS
 
@@ -35,7 +34,10 @@ _WORDS = 0.15  # what words count beside the meaning
 _NAMES = 0.2  # what the names in two questions count beside the rest
 _EXAMINED = 2000  # questions whose meaning is compared, the nearest in words
 _ALMOST = 0.99  # how near a question is at most in other words
-_SURE = 0.9  # how sure a query is with another entity in it
+_VOCABULARIES = (*VOCABULARY, XSD)
+_number = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_piece = re.compile(r"[^\s'’]+|['’]\S*")
+_EDGES = "?!.,;:\"()[]{}…¿¡«»“”„‘’'"
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,58 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Worded:
-    """A kept question in one of its wordings: what its query names, too, in order, and the text without these names."""
+    """A kept question in one of its wordings: what its query names, too, in order, and the text without these names.
+
+    `whole` is whether the question has all that its query has, so that others can stand in the places of these.
+    """
 
     kept: KeptQuestion
     text: str
     query: Query
     terms: tuple[_Term, ...]
     rest: str
+    whole: bool
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The IRIs that it names."""
         return frozenset(one.term.value for one in self.terms if isinstance(one.term, ox.NamedNode))
+
+    @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """What the same question about others looks like, plainly: with as few, and as many words in each place.
+
+        None for one that has no such places.
+        """
+        said = [plain(one.words) for one in self.terms]
+        if not self.whole or not said or len(set(said)) < len(said):
+            return ()
+        several = "|".join(map(re.escape, sorted(said, key=len, reverse=True)))
+        parts = re.split(rf"(?<!\S)({several})(?!\S)", plain(self.text))
+        if set(parts[1::2]) != set(said):
+            return ()
+        found = []
+        for many in ("+?", "+"):
+            known: set[str] = set()
+            text = ""
+            for other, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
+                place = f"t{said.index(name)}" if name else ""
+                text += re.escape(other) + (
+                    f"(?P={place})" if name in known else f"(?P<{place}>.{many})" if name else ""
+                )
+                known.add(name)
+            found.append(re.compile(text))
+        return tuple(found)
+
+    def others(self, question: str) -> dict[_Term, str]:
+        """The words of a plain question in the places of the terms; none where it is another question.
+
+        Neither is it where the places could be filled in two ways.
+        """
+        found = [match.groupdict() for one in self.patterns if (match := one.fullmatch(question))]
+        if not found or found[0] != found[1]:
+            return {}
+        return {term: found[0][f"t{at}"] for at, term in enumerate(self.terms)}
 
 
 class _Wordings:
@@ -101,16 +143,18 @@ class Nearest:
         answers: Answers,
         cosines: Callable[[str, Sequence[str]], Mapping[str, float]],
         known: Callable[..., Mapping[str, Neighbour]],
+        called: Callable[[str], Sequence[Any]],
     ) -> None:
         """`remembered` keeps a value while the world stays as it is, `cosines` tells how near words are in meaning.
 
-        `known` describes entities.
+        `known` describes entities, `called` gives those that have a name.
         """
         self._kept = kept
         self._remembered = remembered
-        self.answers = answers
+        self._answers = answers
         self._cosines = cosines
         self._known = known
+        self._called = called
         self._read: tuple[Sequence[KeptQuestion], list[tuple[KeptQuestion, Query]]] | None = None
 
     def find(self, question: str, limit: int = SHOWN, least: float = 0.0) -> tuple[NearQuestion, ...]:
@@ -121,14 +165,14 @@ class Nearest:
         wordings: _Wordings = self._remembered("kept questions", self._wordings)
         if not wordings.all:
             return ()
-        return self._ranked(question, self.answers.read(question), wordings, limit, least)
+        return self._ranked(question, wordings, limit, least)
 
-    def _ranked(
-        self, question: str, reading: Reading, wordings: _Wordings, limit: int, least: float
-    ) -> tuple[NearQuestion, ...]:
-        spans = [span for span in reading.spans if span.kind in ("entity", "number", "value")]
-        named = {str(iri) for span in spans if span.kind == "entity" for iri in span.entities}
+    def _ranked(self, question: str, wordings: _Wordings, limit: int, least: float) -> tuple[NearQuestion, ...]:
+        spans = [Span(question[start:end], iris) for start, end, iris in self._answers.entities(question)]
+        named = {iri for span in spans for iri in span.entities}
         rest = _without(question, [span.text for span in spans])
+        spans += [Span(found) for found in _number.findall(rest)]
+        rest = _without(rest, [span.text for span in spans if not span.entities])
         alike = wordings.likeness(rest)
         places = sorted(range(len(alike)), key=lambda at: -alike[at])[:_EXAMINED]
         near = self._cosines(rest, [wordings.all[at].rest for at in places])
@@ -151,75 +195,101 @@ class Nearest:
             self._read = stored, [(one, Query(one.query)) for one in stored]  # which keep their tokens
         kept = self._read[1]
         iris = (
-            {iri for _, query in kept for iri in _iris(query).values()} - self.answers.vocabulary().iris if kept else ()
+            {iri for _, query in kept for iri in _iris(query).values()} - self._answers.vocabulary().iris
+            if kept
+            else ()
         )
         called = {iri: one.label for iri, one in self._known(list(map(ox.NamedNode, iris))).items()} if iris else {}
         found = []
         for one, query in kept:
             for text in (one.question, *one.wordings):
                 terms = _terms(query, text, called)
-                found.append(_Worded(one, text, query, terms, _without(text, [term.words for term in terms])))
+                rest = _without(text, [term.words for term in terms])
+                found.append(_Worded(one, text, query, terms, rest, self._whole(query, terms)))
         return _Wordings(found, words_of_language())
 
-    def answer(self, question: str) -> tuple[Reading, Answer | None, tuple[NearQuestion, ...]]:
-        """A question as it is read, its query with what that found, and the kept questions near to it.
+    def _whole(self, query: Query, terms: Sequence[_Term]) -> bool:
+        """Whether a query has no entity, number or text but some."""
+        named = {one.term for one in terms if isinstance(one.term, ox.NamedNode)}
+        written = {one.token.text for one in terms}
+        iris = {token: iri for token, iri in _iris(query).items() if not iri.startswith(_VOCABULARIES)}
+        vocabulary = self._answers.vocabulary().iris
+        declaring = False
+        for token, before in zip(_tokens(query), [None, *_tokens(query)], strict=False):
+            declaring = token.is_word("PREFIX", "BASE") or (declaring and before is not None and before.kind != "iri")
+            if token in iris and not declaring and iris[token] not in vocabulary:
+                if ox.NamedNode(iris[token]) not in named:
+                    return False
+            elif token.kind in ("string", "number") and token.text not in written:
+                return False
+        return True
 
-        The query is that of the same question, if it is kept, or with another entity in it; else it is derived.
+    def answer(self, question: str) -> tuple[Answer | None, tuple[NearQuestion, ...]]:
+        """What the query found that is kept for a question, and the kept questions near to it.
+
+        It is that of the same question, or of one that is the same but for the exact names in it; where several are
+        kept for it that differ, it is none.
         """
         wordings: _Wordings = self._remembered("kept questions", self._wordings)
-        reading = self.answers.read(question) if wordings.all else None
-        near = () if reading is None else self._ranked(question, reading, wordings, SHOWN, NEAR)
-        if reading is None or not near:
-            return *self.answers.answer(question), ()
-        best = near[0]
-        query = best.query if best.score == 1.0 else best.adapted
-        if query is not None:
-            kind = reading.kind if may_ask(question, words_of_language()) else "lookup"
-            found = self.answers.kept(kind, query, 1.0 if best.score == 1.0 else _SURE, best.iri)
-            if found is not None:
-                return reading, found, near[1:]
-        return *self.answers.answer(question), near
+        if not wordings.all:
+            return None, ()
+        near = self._ranked(question, wordings, SHOWN, NEAR)
+        same_as = [one for one in wordings.all if same(one.text, question)]
+        same_as = [one for one in same_as if one.text == question] or same_as
+        fits = {one.kept.query: one.kept.iri for one in same_as}
+        if not fits:
+            adapted = ((self._adapted(one, question), one.kept.iri) for one in wordings.all)
+            fits = {text: iri for text, iri in adapted if text is not None}
+        found = self._answers.kept(*next(iter(fits.items()))) if len(fits) == 1 else None
+        return found, tuple(one for one in near if found is None or one.iri != found.kept)
 
     # -- what differs -------------------------------------------------------------------------------------------------
 
     def _near(self, question: str, spans: Sequence[Span], score: float, one: _Worded) -> NearQuestion:
         asked = [span for span in spans if not any(_is(span, term) for term in one.terms)]
-        terms = [term for term in one.terms if not any(_is(span, term) for span in spans)]
-        terms = [term for term in terms if term.words.casefold() not in question.casefold()]
-        whole = len(asked) == len(terms) > 0
-        differs, edits = [], []
-        for term in terms:
+        differs = []
+        for term in one.terms:
+            if any(_is(span, term) for span in spans) or term.words.casefold() in question.casefold():
+                continue
             span = next((span for span in asked if _meant(span, term) is not None), None)
-            value = None if span is None else _meant(span, term)
-            here = (None, None) if span is None or value is None else (span.text, to_rdflib(value))
+            here = (None, None) if span is None else (span.text, to_rdflib(_meant(span, term)))
             differs.append(Difference(term.words, to_rdflib(term.term), *here))
-            if span is None or value is None or len(span.entities) > 1:
-                whole = False
-            else:
-                asked.remove(span)
-                places = _written(one.query, term)
-                written = value.value if term.token.kind == "number" else str(value)
-                edits += [(token.start, token.end, written) for token in places]
-                whole = whole and (len(places) == 1 or term.token.kind != "number")  # which may say several things
-        adapted = None
-        if whole and self._only(one.text, question, differs) and self._alike(differs):
-            adapted = one.query.spliced(sorted(edits)).text
+            asked = [other for other in asked if other is not span]
+        adapted = None if score == 1.0 else self._adapted(one, question)
         return NearQuestion(one.kept.iri, one.kept.question, one.kept.query, score, tuple(differs), adapted)
 
-    def _alike(self, differs: Sequence[Difference]) -> bool:
-        """Whether each entity has one in its place that has a class of its own."""
-        pairs = [(str(one.term), str(one.value)) for one in differs if isinstance(one.term, URIRef)]
-        known = self._known([ox.NamedNode(iri) for pair in pairs for iri in pair])
-        types = [[set(known[iri].types) if iri in known else set() for iri in pair] for pair in pairs]
-        return all(one & other for one, other in types)
+    def _adapted(self, one: _Worded, question: str) -> str | None:
+        """The query of a kept question with the things in it that another question names in the places of its own."""
+        edits = []
+        for term, words in one.others(plain(question)).items():
+            written = self._meant_by(term, _as_asked(question, words))
+            places = _written(one.query, term)
+            if written is None or (term.token.kind == "number" and len(places) > 1):  # which may say several things
+                return None
+            edits += [(token.start, token.end, written) for token in places]
+        return one.query.spliced(sorted(edits)).text if edits else None
 
-    @staticmethod
-    def _only(text: str, question: str, differs: Sequence[Difference]) -> bool:
-        """Whether two questions are the same but for what differs."""
-        for at, one in enumerate(differs):
-            text = text.replace(one.words, f"thing{at}", 1)
-            question = question.replace(one.asked or " ", f"thing{at}", 1)
-        return same(text, question)
+    def _meant_by(self, term: _Term, asked: Sequence[str]) -> str | None:
+        """What stands in a query in the place of a term: the one thing that words name exactly, and of its sort."""
+        if term.token.kind == "number":
+            return next(filter(_number.fullmatch, asked), None)
+        if term.token.kind == "string":
+            forms = {form for words in asked if (form := self._answers.literal(words)) is not None}
+            return str(ox.Literal(forms.pop())) if len(forms) == 1 else None
+        called = next(filter(None, map(self._called, asked)), ())
+        if len(called) != 1 or not isinstance(called[0], ox.NamedNode):
+            return None
+        types = [set(one.types) for one in self._known([term.term, called[0]]).values()]
+        alike = called[0] == term.term or (len(types) == 2 and types[0] & types[1])
+        return str(called[0]) if alike else None
+
+
+def _as_asked(question: str, words: str) -> list[str]:
+    """How some words of a plain question are written in it: as they stand, and without the marks at their edges."""
+    pieces = [found.span() for found in _piece.finditer(question)]
+    runs = (question[start:end] for at, (start, _) in enumerate(pieces) for _, end in pieces[at:])
+    found = [run for run in runs if plain(run) == words]
+    return list(dict.fromkeys((*found, *(run.strip(_EDGES) for run in found))))
 
 
 def _tokens(query: Query) -> list[Token]:
@@ -282,8 +352,6 @@ def _is(span: Span, term: _Term) -> bool:
 
 def _meant(span: Span, term: _Term) -> Any:
     """What words of a question mean that can stand in the place of a term; None for nothing."""
-    if span.kind == "entity" and isinstance(term.term, ox.NamedNode):
-        return ox.NamedNode(span.entities[0])
-    if span.kind == "number" and term.token.kind == "number":
-        return ox.Literal(str(span.value))
-    return ox.Literal(span.entities[0].value) if span.kind == "value" and term.token.kind == "string" else None
+    if isinstance(term.term, ox.NamedNode):
+        return ox.NamedNode(span.entities[0]) if span.entities else None
+    return ox.Literal(span.text) if term.token.kind == "number" and not span.entities else None

@@ -1,4 +1,4 @@
-"""The words of a language by which questions tell their kind, and what its words have in common."""
+"""What the words of a language have in common, and the days that they name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import islice
-from typing import Any
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ENDINGS = ("ing", "ed", "er", "or", "es", "s", "e")
 _LEAST = 3  # letters of a stem
-MOST_WORDS = 100
-"""Of a question that are read; a longer one is a lookup."""
+_MOST_WORDS = 100  # of a question that are read
 _ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?![\d-])")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"\d{4}")
@@ -32,31 +30,14 @@ class Token:
     word: str
     start: int
     end: int
-    capital: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Superlative:
-    """A word that asks for the most or the least; `of` and `falls` are stems of predicates that it may be about."""
-
-    most: bool
-    of: frozenset[str] = frozenset()
-    falls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one language: phrases, as tuples of words, by what they tell."""
+    """The words of one language."""
 
     forms: Mapping[str, str]
-    asks: Mapping[tuple[str, ...], str]
-    compares: Mapping[tuple[str, ...], str]
-    superlatives: Mapping[tuple[str, ...], Superlative]
-    comparatives: Mapping[tuple[str, ...], Superlative]
     says_nothing: frozenset[str]
-    turns: frozenset[str]
-    times: frozenset[str]
-    numbers: Mapping[str, int]
     months: Mapping[str, int]
     alike: Mapping[str, frozenset[int]]
 
@@ -106,8 +87,8 @@ class Words:
 def tokens(text: str) -> list[Token]:
     """The words and numbers of a text, the first 100; what stands behind is not read."""
     return [
-        Token(unicodedata.normalize("NFC", found[0]).casefold(), *found.span(), found[0][:1].isupper())
-        for found in islice(_TOKEN.finditer(text), MOST_WORDS)
+        Token(unicodedata.normalize("NFC", found[0]).casefold(), *found.span())
+        for found in islice(_TOKEN.finditer(text), _MOST_WORDS)
     ]
 
 
@@ -115,38 +96,14 @@ def tokens(text: str) -> list[Token]:
 def words_of_language(name: str = "english") -> Words:
     """Read the table of a language."""
     told = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {}, {})
-
-    def phrases(group: Mapping[str, list[str]]) -> dict[tuple[str, ...], str]:
-        return {_phrase(phrase): name for name, all_ in group.items() for phrase in all_}
-
-    superlatives: dict[tuple[str, ...], Superlative] = {}
-    for row in told["superlatives"]:
-        about = (frozenset(plain.root(word) for word in row.get(name, ())) for name in ("of", "falls"))
-        superlatives |= dict.fromkeys(map(_phrase, row["words"]), Superlative(row["order"] == "most", *about))
+    plain = Words(told["forms"], frozenset(), {}, {})
     alike: dict[str, frozenset[int]] = {}
     for number, group in enumerate(told["alike"]["groups"]):
         for word in group:
             root = plain.root(word)
             alike[root] = alike.get(root, frozenset()) | {number}
-    comparatives = {_phrase(one): superlatives[_phrase(other)] for one, other in told["comparatives"].items()}
-    return Words(
-        told["forms"],
-        phrases(told["asks"]),
-        phrases(told["compares"]),
-        superlatives,
-        comparatives,
-        frozenset(told["says_nothing"]["words"]),
-        frozenset(told["turns"]["words"]),
-        frozenset(told["turns"]["times"]),
-        told["numbers"],
-        {name: place for place, name in enumerate(told["months"]["names"], 1)},
-        alike,
-    )
-
-
-def _phrase(text: str) -> tuple[str, ...]:
-    return tuple(one.word for one in tokens(text))
+    months = {name: place for place, name in enumerate(told["months"]["names"], 1)}
+    return Words(told["forms"], frozenset(told["says_nothing"]["words"]), months, alike)
 
 
 def date_at(words: Words, told: Sequence[Token], text: str, at: int) -> tuple[str, int] | None:
@@ -178,12 +135,3 @@ def _is_date(iso: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def longest(table: Mapping[tuple[str, ...], Any], words: list[str], at: int) -> tuple[int, Any] | None:
-    """The longest phrase of a table that begins at a word: how many words it has, and what it tells."""
-    for length in range(min(4, len(words) - at), 0, -1):
-        found = table.get(tuple(words[at : at + length]))
-        if found is not None:
-            return length, found
-    return None

@@ -65,12 +65,7 @@ def pull(url: str, path: str | os.PathLike[str], *, token: str | None = None) ->
     target = Path(path).absolute()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pull-") as folder:
         connection = open_replica(
-            url,
-            replica=Path(folder) / "replica.db",
-            token=token,
-            max_staleness=None,
-            timeout=10.0,
-            read_only=True,
+            url, replica=Path(folder) / "replica.db", token=token, max_staleness=None, timeout=10.0, read_only=True
         )
         try:
             connection.refresh()

@@ -11,7 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.patches import write_patch
-from worlds.graph.terms import format_term, quad_to_rdflib, to_rdflib
+from worlds.graph.terms import format_term, quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Ids
 from worlds.quads.rows import decoded
 from worlds.revisions.edits import READ, Around, Edits, InQuads, edits_of
@@ -103,6 +103,25 @@ class Diff:
         went, came = (list(islice(quads.terms(), READ)) for quads in (self.removed, self.added))
         counts = (len(self.added), len(self.removed))
         return edits_of(went, came, self.around, counts=counts, created=self.created, dropped=self.dropped)
+
+    def to_dict(self, limit: int | None = None) -> dict[str, Any]:
+        """The difference as JSON-ready values, terms as Turtle has them; of each list the first `limit`."""
+
+        def shown(term: object) -> str | None:
+            return None if term is None else format_term(to_oxigraph(term))
+
+        edits = self.edits.to_dict()
+        return {
+            "from": self.a,
+            "to": self.b,
+            "counts": {"added": len(self.added), "removed": len(self.removed)},
+            "added": [list(map(shown, quad)) for quad in islice(self.added, limit)],
+            "removed": [list(map(shown, quad)) for quad in islice(self.removed, limit)],
+            "created": list(map(shown, self.created)),
+            "dropped": list(map(shown, self.dropped)),
+            "entities": edits["entities"][:limit],
+            "summary": edits["summary"],
+        }
 
     def pieces(self) -> Iterator[str]:
         """The text of `patch`, some thousand rows at a time."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,17 +22,19 @@ from worlds.graph.terms import format_term
 from worlds.quads.dataset import SCOPE_ALONE
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
-from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, in_storing_order
+from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, marker
+from worlds.revisions.inserting import insert
+from worlds.revisions.leading import Leading
 from worlds.rules.guard import Queued, sentence
 from worlds.sql import MEMORY, Room, aside, here, statements
 from worlds.sql.connection import Connection
 from worlds.sql.rebuilding import without
 
 _SQL = statements("queries.sql")
+_CURATION = statements("curation.sql")
 _BULK = 20_000  # quads from which on rebuilding the indexes pays
 _BATCH = 5000
 _NAMED = 3  # subjects that an error names
-_PAIRS = 20_000  # pairs a statement
 _INSERTED = 0.2  # the share of the time of inserting many quads that is not spent on their indexes
 
 Check = Callable[[int, int, Any], tuple[str, ...]]
@@ -106,6 +107,7 @@ class Revision:
     graphs: bool = False  # whether graphs without quads were created or dropped
     chunks: int = 0
     notes: tuple[str, ...] = ()  # what there is to say of it
+    led: tuple[str, ...] = ()  # of quads that name entities that were merged
     guard: Any = None  # what its guard is, where it says so
     base: int | None = None  # what it changes may not have changed since
     embed: bool = False  # whether a write asked for its new texts to be embedded
@@ -136,8 +138,13 @@ class Gate:
         clock: Clocked,
         check: Check | None = None,
         owned: Limit | None = None,
+        leading: Leading | None = None,
     ) -> None:
-        """`owned` is asked of every write but one that takes a revision back, and what `clock` brings."""
+        """`owned` is asked of every write but one that takes a revision back, and what `clock` brings.
+
+        `leading` has quads that come in under the name of a merged entity stand under the one that was kept.
+        """
+        self._leading = leading
         self._connection = connection
         self._dictionary = dictionary
         self._followers = followers
@@ -227,8 +234,11 @@ class Gate:
                             revision.notes += self._check(revision.number, revision.first_quad, revision.guard)
                         self._record(revision, self._clock.time())
                         late = self._carry_out() if self._clock.due else None  # it took its time
-                    elif revision.deltas > brought:  # the same quads, but perhaps other chunks
-                        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+                    else:
+                        if (leading := self.leading) is not None:
+                            leading.unnumbered(revision.number)
+                        if revision.deltas > brought:  # the same quads, but perhaps other chunks
+                            self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
                     self._take_back(revision, 0)
                     raise
@@ -258,7 +268,7 @@ class Gate:
         told = f"{BY_THE_CLOCK}{len(added):,} begun, {len(removed):,} ended"
         revision = self._begin(None, told, None, None)
         try:
-            self._apply(revision, added, removed)
+            self._apply(revision, *self._follow(revision, added, removed))
             self._record(revision, time)
         except BaseException:
             self._take_back(revision, 0)
@@ -304,22 +314,46 @@ class Gate:
                 undoes=None if revision.undoes is None else int(revision.undoes),  # NumPy's, too
             ),
         )
+        if revision.undoes is not None:  # a proposal whose change is taken back waits again
+            statement, undone = _CURATION["turn_proposals"], int(revision.undoes)
+            said = f"revision {revision.number} took back revision {undone}"
+            at = time.isoformat(timespec="milliseconds")
+            given = statement.bind(time=at, author=revision.author, said=said, revision=undone, by=revision.number)
+            self._connection.run(statement, given)
 
     def _take_back(self, revision: Revision, mark: int) -> None:
         while revision.deltas > mark:
             revision.deltas -= 1
             self._followers.revert()
 
+    @property
+    def leading(self) -> Leading | None:
+        """What leads from old names to kept ones; None for a scope without the redirects, which would tell of them."""
+        if self._leading is None or not self.memories or (graph := self._leading.graph) is None:
+            return None
+        with contextlib.suppress(ReadOnlyError):
+            if self._limit is not None:
+                self._limit(marker(graph))
+            return self._leading
+        return None
+
     def apply(
-        self, added: Ids, removed: Ids = NO_QUADS, report: Callable[[int], None] | None = None
+        self,
+        added: Ids,
+        removed: Ids = NO_QUADS,
+        report: Callable[[int], None] | None = None,
+        *,
+        as_given: bool = False,
     ) -> tuple[int, int, int]:
         """Write a delta, int64 [n, 4] each, distinct rows, none in both; gives what took effect.
 
         What is there already is not added, what is not there is not removed. Gives (added, removed, chunks made).
-        `report` is told how many of those that are added have been written, with their indexes.
+        `report` is told how many of those that are added have been written, with their indexes. With `as_given` the
+        removed ones are as they came, not as merges have them stand: see `Leading.given`.
         """
         revision = self._revision
         assert revision is not None, "apply() belongs inside write()"
+        added, removed = self._follow(revision, added, removed, as_given=as_given)
         if self._limit is not None:
             self._limit(np.concatenate([added, removed]))
         if self.memories_refused:
@@ -336,6 +370,15 @@ class Gate:
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
         return self._apply(revision, added, removed, report)
+
+    def _follow(self, revision: Revision, added: Ids, removed: Ids, *, as_given: bool = False) -> tuple[Ids, Ids]:
+        """What a write adds and removes, as it follows merges."""
+        if (leading := self.leading) is None:
+            return added, removed
+        self._learn_memories(added)
+        added, removed, notes = leading.follow(added, removed, revision.number, revision.undoes, as_given=as_given)
+        revision.led = tuple(dict.fromkeys((*revision.led, *notes)))
+        return added, removed
 
     def _apply(
         self, revision: Revision, added: Ids, removed: Ids, report: Callable[[int], None] | None = None
@@ -432,10 +475,10 @@ class Gate:
         table = "quads" if room is here else "memory_quads"
         with without(connection, "index", table, indexed) if bulk else contextlib.nullcontext():
             new = np.delete(quads, list(restored), axis=0) if restored else quads
-            self._insert(new, revision.number, room, written)
+            insert(connection, new, revision.number, room, written)
             for number in sorted(set(restored.values())):
                 group = [position for position, first in restored.items() if first == number]
-                self._insert(quads[group], number, room)
+                insert(connection, quads[group], number, room)
         return quads, len(restored)
 
     def _restorable(self, quads: Ids, revision: Revision, room: Room) -> dict[int, int]:
@@ -453,33 +496,3 @@ class Gate:
         for ids in batches(np.array(forgotten, dtype=np.int64)):
             self._connection.run(room(_SQL["delete_removed"]), (ids,))
         return restorable
-
-    def _insert(
-        self,
-        quads: Ids,
-        revision: int,
-        room: Room,
-        report: Callable[[int], None] | None = None,
-    ) -> None:
-        """Insert by predicate and graph, so that a pair of integers stands for a quad."""
-        if not len(quads):
-            return
-        quads = in_storing_order(quads)
-        pairs = quads[:, 0] << 32 | quads[:, 2]
-        groups = quads[:, [1, 3]]
-        starts = [0, *(np.flatnonzero((groups[1:] != groups[:-1]).any(axis=1)) + 1).tolist()]
-        statement = room(_SQL["insert_quads"])
-        for start, end in itertools.pairwise([*starts, len(quads)]):
-            predicate, graph = int(quads[start, 1]), int(quads[start, 3])
-            for at in range(start, end, _PAIRS):
-                self._connection.run(
-                    statement,
-                    statement.bind(
-                        pairs_json=str(pairs[at : min(end, at + _PAIRS)].tolist()),
-                        predicate=predicate,
-                        graph=graph,
-                        revision=revision,
-                    ),
-                )
-                if report is not None:
-                    report(min(end, at + _PAIRS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeAlias
@@ -98,6 +98,8 @@ class History:
         self._connection = connection
         self._dictionary = dictionary
         self._policy = policy
+        self.memories_hidden = False
+        """Whether revisions are told as if there were no memories."""
 
     # -- revisions ------------------------------------------------------------------------------------------------
 
@@ -131,12 +133,13 @@ class History:
             None if time is None else instant(_read_time(name, time) if isinstance(time, str) else time)
             for name, time in (("since", since), ("until", until))
         )
-        filtered = any(given is not None for given in (author, message, begin, end, among))
+        filtered = self.memories_hidden or any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
             below = NEVER if before is None else min(int(before), NEVER)
             statement = _SQL["entries"]
             rows = self._connection.rows(statement, statement.bind(first=self.first, before=below, limit=most))
+            rows = self._without_memories(rows)
             if filtered:
                 rows = [
                     row
@@ -151,8 +154,27 @@ class History:
 
     def numbered(self, revisions: Collection[int]) -> dict[int, Entry]:
         """Number → revision, of those that are not forgotten."""
-        rows = self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),))
+        rows = self._without_memories(self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),)))
         return {entry.revision: entry for entry in self._entries(rows) if entry.revision >= self.first}
+
+    @property
+    def of_memories(self) -> dict[int, Sequence[int]]:
+        """Revision → how many quads of memories it added and removed, of those that did."""
+        read = self._connection.remembered("of memories", lambda: self._connection.rows(_SQL["of_memories"]))
+        return {row[0]: row[1:] for row in read}
+
+    def _without_memories(self, rows: list[Row]) -> list[Row]:
+        """Where memories are hidden, revisions by what they did besides, without the message; those of memories go."""
+        if not self.memories_hidden:
+            return rows
+        theirs = self.of_memories
+        told = (
+            (*row[:3], None, row[4] - theirs[row[0]][0], row[5] - theirs[row[0]][1], *row[6:9], 0)
+            if row[0] in theirs
+            else row
+            for row in rows
+        )
+        return [row for row in told if row[0] not in theirs or any(row[4:8])]
 
     def by_the_clock(self, revisions: Collection[int]) -> list[int]:
         """Those of some revisions in which what was due was carried out, and nobody said anything."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 import pyoxigraph as ox
@@ -30,8 +30,10 @@ class LastLoads:
         self._dictionary = dictionary
         self._history = history
 
-    def base(self, graphs: Collection[int], held: Ids) -> Ids | None:
+    def base(self, graphs: Collection[int], held: Ids, given: Callable[[Ids], Ids]) -> Ids | None:
         """The quads of the documents that graphs were loaded with last; `held` are those of now, int64 [n, 4].
+
+        `given` tells how quads came that stand under the names that merges kept, as `held` has them.
 
         It is `held` itself where nothing was edited since. None where it is not known of a graph that has quads: it was
         never loaded so, or that is forgotten.
@@ -52,7 +54,8 @@ class LastLoads:
             since, gone = since[since[:, 3] == graph], gone[(gone[:, 3] == graph) & (gone[:, 0] != 0)]
             own, lost = self._edits(kept["edits"])
             edited = edited or any(map(len, (since, gone, own, lost)))
-            then = np.concatenate([difference(here, since), gone])
+            kept_here = difference(here, given(since))
+            then = np.concatenate([kept_here, difference(gone, kept_here)])
             found.append(np.concatenate([difference(then, own), difference(lost, then)]))
         return np.concatenate([NO_QUADS, *found]) if edited else held
 

@@ -12,12 +12,13 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import WorldsError
+from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.sources import is_local, sources
-from worlds.graph.terms import GraphName
+from worlds.graph.terms import GraphName, listed
 from worlds.quads.beside import pays, read_beside
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.quads.interner import Interner
-from worlds.quads.namespaces import Namespaces
+from worlds.quads.namespaces import OWN_PREFIX, Namespaces
 from worlds.quads.proposing import prefixes_for
 from worlds.quads.reader import Block, read_documents, read_graph
 from worlds.quads.recognition import Recognition
@@ -35,6 +36,9 @@ from worlds.texts.chunks import ChunkStore
 
 _SQL = statements("queries.sql")
 _LOOKED_AT = 2000  # subjects, for the namespaces of instances
+_IMPORTS = ox.NamedNode("http://www.w3.org/2002/07/owl#imports")
+_VERSION = ox.NamedNode("http://www.w3.org/2002/07/owl#versionIRI")
+_SHOWN = 10  # of what is imported and not there
 _PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
 _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
 
@@ -105,10 +109,12 @@ class Loader:
             conflicts: tuple[Conflicting, ...] = ()
             if mode == "replace":
                 held = self._held(targets)
+                held = held if revision.leading is None else revision.leading.given(held, graphs=targets)
             fresh = mode == "replace" or not interner.before or not self._has_quads(targets)
             if interner.blank_nodes and interner.before:
                 recognition = Recognition(self._connection, self._dictionary, interner.before)
-                quads = recognition.alike(recognition.among(quads, held) if len(held) else quads)
+                quads = recognition.among(quads, held) if len(held) else quads
+                quads = recognition.alike(quads, quads if revision.leading is None else revision.leading.led(quads)[0])
                 past = recognition.past
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
@@ -122,9 +128,12 @@ class Loader:
                     progress("write", done, len(quads))
 
             report(0)
-            revision.apply(quads, removed, report)
+            revision.apply(quads, removed, report, as_given=True)
             if past:
                 revision.note(_PAST.format(past))
+            revision.note(*self._missing(quads, read.prefixes))
+            if not len(document):
+                revision.note("what was loaded holds no quads")
             now = np.concatenate([difference(held, removed), difference(quads, held)])
             if fresh and not conflicts:
                 number = revision.number if len(quads) or len(removed) else self._history.last
@@ -138,6 +147,21 @@ class Loader:
             self._loads.note(targets, document, now, self._history.last)
         return revision.change
 
+    def _missing(self, quads: Ids, prefixes: dict[str, str]) -> Iterator[str]:
+        """What there is to say of a document's names: ontologies that it imports and nobody loaded, and its `w:`."""
+        if (iri := prefixes.get("w", NAMESPACE)) != NAMESPACE:
+            yield OWN_PREFIX.format(f"<{iri}>")
+        imports, version = self._dictionary.find([_IMPORTS, _VERSION])
+        asked = NO_QUADS[:, 2] if imports is None else distinct(quads[quads[:, 1] == imports, 2])
+        if not len(asked):
+            return
+        statement = _SQL["not_described"]
+        missing = self._connection.column(statement, statement.bind(ids_json=json_ids(asked), version=version or 0))
+        if len(missing):
+            terms = self._dictionary.terms(missing[:_SHOWN].tolist())
+            names = listed(missing.tolist(), _SHOWN, lambda number: str(terms[number]))
+            yield f"imported by owl:imports, and not loaded: {names}"
+
     def _replaced(
         self, revision: Writing, quads: Ids, held: Ids, targets: set[int], *, keep_edits: bool
     ) -> tuple[Ids, Ids, tuple[Conflicting, ...]]:
@@ -146,7 +170,7 @@ class Loader:
         Edits of the world since the last load are kept, or what becomes of them is said.
         """
         added, removed = difference(quads, held), difference(held, quads)
-        base = self._loads.base(targets, held)
+        base = self._loads.base(targets, held, _given(revision))
         if base is None:
             if keep_edits:
                 told = "what the graph was loaded with last is not known, so its edits cannot be told"
@@ -237,6 +261,11 @@ class Loader:
     def _held(self, graphs: Iterable[int]) -> Ids:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
         return np.concatenate([NO_QUADS, *blocks])
+
+
+def _given(writing: Writing) -> Callable[[Ids], Ids]:
+    """What tells how quads came that stand under the names that merges kept."""
+    return (lambda quads: quads) if writing.leading is None else writing.leading.given
 
 
 def _kind(item: object) -> str:

@@ -33,12 +33,7 @@ class OwnGraph:
     _graph: ox.NamedNode
 
     def __init__(
-        self,
-        connection: Connection,
-        dictionary: Dictionary,
-        namespaces: Namespaces,
-        writer: Writer,
-        loader: Loader,
+        self, connection: Connection, dictionary: Dictionary, namespaces: Namespaces, writer: Writer, loader: Loader
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
@@ -46,8 +41,9 @@ class OwnGraph:
         self._writer = writer
         self._loader = loader
 
-    def _check(self) -> None:
-        """Complain of a write that may not be kept."""
+    def _checking(self, anew: bool) -> Callable[[], Iterable[str]]:
+        """Begins with a write, all `anew` or not; what it gives says at the end what there is to say, or complains."""
+        return tuple
 
     @rehearsable(Change)
     def load(
@@ -69,15 +65,16 @@ class OwnGraph:
                 source, format=format, graph=self._graph, mode=mode, base=base, embed=False,
                 allow_network=allow_network, max_unpacked=max_unpacked,
             ),
-            author, message, dry_run,
+            author, message, dry_run, anew=mode == "replace",
         )  # fmt: skip
 
     def _write(
-        self, write: Callable[[], object], author: str | None, message: str | None, dry_run: bool
+        self, write: Callable[[], object], author: str | None, message: str | None, dry_run: bool, *, anew: bool = False
     ) -> Change | Diff:
         with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
+            check = self._checking(anew)
             write()
-            self._check()
+            revision.note(*check())
         return revision.change
 
     def _apply(self, added: Iterable[ox.Quad], removed: Iterable[ox.Quad]) -> None:

@@ -12,8 +12,10 @@ import pyoxigraph as ox
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.merging import Merging
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.query.running import Running
 from worlds.graph.search.rewriting import mentions_search
 from worlds.quads.dataset import default_graph, of_data, own_named
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
@@ -41,6 +43,7 @@ class Past:
         history: History,
         revision: Moment,
         world: Callable[[int], Any],
+        running: Running,
     ) -> None:
         self.revision = history.check(revision)
         self._connection = connection
@@ -49,8 +52,11 @@ class Past:
         self._history = history
         self._prefixes = namespaces.prefixes
         self._known: Ids | None = None
-        self._indexes: dict[tuple[ox.NamedNode, ...], tuple[ox.Store, LexicalForms]] = {}  # by the own graphs in it
+        self._indexes: dict[
+            tuple[ox.NamedNode, ...], tuple[ox.Store, LexicalForms, Merging]
+        ] = {}  # by the own graphs in it
         self._make_world = world
+        self._running = running
         self._world: Any = None
 
     def __enter__(self) -> Past:
@@ -128,7 +134,7 @@ class Past:
         asked = Query(
             query,
             self._prefixes,
-            terms_of(bindings, self._prefixes),
+            terms_of(bindings, self._prefixes, query),
             union=union,
             timeout=timeout,
             max_results=max_results,
@@ -138,10 +144,10 @@ class Past:
             own = own_named(asked)
             if own not in self._indexes:
                 self._indexes[own] = self._indexed(own)
-            store, forms = self._indexes[own]
-        return evaluate(store, asked.started(), forms)
+            store, forms, merging = self._indexes[own]
+        return evaluate(store, asked.replaced(wide=forms.wide).started(), forms, self._running, merging)
 
-    def _indexed(self, own: Sequence[ox.NamedNode]) -> tuple[ox.Store, LexicalForms]:
+    def _indexed(self, own: Sequence[ox.NamedNode]) -> tuple[ox.Store, LexicalForms, Merging]:
         dictionary = self._dictionary
         ids = of_data(dictionary, self._ids(), dictionary.find(own))
         store = ox.Store()
@@ -153,7 +159,7 @@ class Past:
         forms = LexicalForms(lambda terms: [number in held for number in dictionary.find(terms)])
         for start in range(0, len(objects), _BLOCK):
             forms.learn(sorted_terms(dictionary, objects[start : start + _BLOCK]))
-        return store, forms
+        return store, forms, Merging()
 
     @property
     def world(self) -> Any:

@@ -12,6 +12,7 @@ from worlds.sql import aside, here, statements
 from worlds.sql.connection import Connection
 
 _QUERIES = statements("queries.sql")
+_MERGED = statements("merged.sql")
 _SQL = statements("history.sql")
 _MOST_DAYS = 1_000_000
 
@@ -98,5 +99,6 @@ class Forgetting:
         for room in (here, aside):
             self._connection.run(room(_SQL["forget_removed"]), (target,))
         self._connection.run(_SQL["forget_revisions"], (target,))
+        self._connection.run(_MERGED["forget_before"], (target,))
         self._connection.run(_QUERIES["set_meta"], ("history_from", target))
         return target - first

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from worlds.errors import ArgumentError, ConflictError
+from worlds.errors import ArgumentError, ConflictError, ReadOnlyError
+from worlds.quads.dataset import SCOPE_ALONE
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import find_quads, in_memories
 from worlds.revisions.diff import named
@@ -24,7 +25,12 @@ def inverse(
     if revision == 0:
         raise ArgumentError("there is no revision 0: it stands for the empty world", kind="revision")
     history.require(revision, history.first)
-    if history.numbered([revision])[revision].purged and not force:
+    entry = history.numbered([revision]).get(revision)
+    if entry is None:  # one of memories, where these are hidden
+        raise ArgumentError(f"there is no revision {revision}", kind="revision")
+    if history.memories_hidden and revision in history.of_memories:
+        raise ReadOnlyError(SCOPE_ALONE, kind="scope")
+    if entry.purged and not force:
         told = f"revision {revision} cannot be undone as a whole: some of its quads were purged; force leaves those out"
         raise ConflictError(told)
     held, gone = (

@@ -17,6 +17,7 @@ from worlds.quads.dictionary import Ids
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
+from worlds.revisions.leading import Leading
 from worlds.revisions.retention import Forgetting
 from worlds.rules.guard import Queued, sentence
 from worlds.sql.connection import Connection
@@ -56,6 +57,7 @@ class Writing:
 
     def __init__(self, gate: Gate, revision: Revision) -> None:
         self._gate = gate
+        self._revision = revision
         self.number, self.first_quad = revision.number, revision.first_quad
         self.added = self.removed = self.chunks = 0
         self._notes: list[str] = []
@@ -78,10 +80,22 @@ class Writing:
         self._notes += notes
 
     def apply(
-        self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS, report: Callable[[int], None] | None = None
+        self,
+        added: Ids = NO_QUADS,
+        removed: Ids = NO_QUADS,
+        report: Callable[[int], None] | None = None,
+        *,
+        as_given: bool = False,
     ) -> None:
         """Remove quads and add quads, int64 [n, 4] of distinct rows, none in both; see `Gate.apply`."""
-        self.count(*self._gate.apply(added, removed, report))
+        before = self._revision.led
+        self.count(*self._gate.apply(added, removed, report, as_given=as_given))
+        self.note(*(note for note in self._revision.led if note not in before))
+
+    @property
+    def leading(self) -> Leading | None:
+        """What leads from the names of merged entities to the kept ones; None where nothing does."""
+        return self._gate.leading
 
     def count(self, added: int, removed: int, chunks: int) -> None:
         """Count what another write did as a part of this one."""
@@ -171,12 +185,7 @@ class Writer:
             wanted = revision.chunks and (embed or revision.embed)
             embedded, notes = self._embed_new(revision.last_chunk, progress) if wanted else (0, ())
             writing.change = Change(
-                revision.number,
-                revision.added,
-                revision.removed,
-                revision.chunks,
-                embedded,
-                (*revision.notes, *notes),
+                revision.number, revision.added, revision.removed, revision.chunks, embedded, (*revision.notes, *notes)
             )
         elif revision.chunks and revision.embed:  # of what time has brought
             self._embed_new(revision.last_chunk, progress)

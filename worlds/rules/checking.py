@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ShapesError
+from worlds.errors import QueryTimeout, ShapesError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.parsing import parsing
+from worlds.graph.query.limits import deadline_of
+from worlds.graph.query.query import Query
 from worlds.graph.sources import sources
-from worlds.graph.terms import to_rdflib
+from worlds.graph.terms import format_term, listed, to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.rows import quads_of
 from worlds.rules.data import Terms, Triples
 from worlds.rules.report import Found, ValidationReport, as_results, report_graph
-from worlds.rules.shapes import ShapesGraph
+from worlds.rules.shapes import LeftOut, ShapesGraph, told
 from worlds.rules.sparql import Ask
 from worlds.rules.touched import Touched
 from worlds.rules.validation import Validator, Violation
@@ -28,28 +31,39 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("rules.sql")
 _BATCH = 2000  # results whose quads are read together
+SECONDS = 60  # that a validation may take, where nobody says
 
 
 class ShapeChecker:
     """Validates the data of one world."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, prefixes: Callable[[], Mapping[str, str]], ask: Ask
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        prefixes: Callable[[], Mapping[str, str]],
+        ask: Ask,
+        nearest: Callable[[str], Sequence[str]],
     ) -> None:
+        """`nearest` gives the IRIs of the classes that are spelt most like one."""
+        self._nearest = nearest
         self._connection = connection
         self._dictionary = dictionary
         self.prefixes = prefixes
         self.ask = ask
         self._stamp: tuple[int, ...] | None = None
         self._own = ShapesGraph(())
-        self.touched = Touched(())
+        self.touched = Touched(self._own)
 
-    def validate(self, subjects: Sequence[Any] | None, shapes: object) -> ValidationReport:
+    def validate(
+        self, subjects: Sequence[Any] | None, shapes: object, timeout: float | None = None
+    ) -> ValidationReport:
         """The results of validating all targets, or those among `subjects`; see `World.validate`."""
+        clock = Clock(timeout)
         given = None if shapes is None else ShapesGraph(_triples(shapes))
         with self._connection.snapshot():
-            graph = self.own()
-            if given is None and not self._stamp:
+            graph = given or self.own()
+            if given is None and not any(self._stamp or ()):
                 raise ShapesError(
                     "this world has no shapes, and none are given: `worlds shapes WORLD FILE`, or shapes.load(…), "
                     "keeps some in it",
@@ -58,22 +72,35 @@ class ShapeChecker:
             terms = Terms(self._connection, self._dictionary)
             triples = Triples(self._connection, terms)
             among = None if subjects is None else np.unique(np.array(terms.ids(subjects), dtype=np.int64))
-            violations = Validator(given or graph, terms, triples, self.ask).run(among)
-            return self.report(violations, terms)
+            if graph.left_out and not graph.checked:
+                raise ShapesError(told(graph.left_out))
+            if given is not None and not graph.shapes:
+                raise ShapesError("no shape with a target is in what is given as shapes: nothing would be checked")
+            validator = Validator(graph, terms, triples, clock.ask(self.ask), clock.look)
+            report = self.report(validator.run(among), terms, graph.left_out)
+            report.notes = tuple(self._without_instances(list(validator.empty)))
+            return report
+
+    def _without_instances(self, classes: Sequence[Any]) -> Iterator[str]:
+        """The note on target classes that have no instances, each with the class that may have been meant."""
+
+        def shown(term: Any) -> str:
+            near = next((one for one in self._nearest(term.value) if one != term.value), None)
+            meant = f" (did you mean {format_term(ox.NamedNode(near), self.prefixes())}?)" if near else ""
+            return f"{format_term(term, self.prefixes())}{meant}"
+
+        if classes:
+            yield f"no instances of the target class {listed(classes, 5, shown)}"
 
     def own(self) -> ShapesGraph:
-        """The world's own shapes. ShapesError for ill-formed ones.
-
-        `touched` is about them from then on.
-        """
+        """The world's own shapes; `touched` is about them from then on."""
         held = self._dictionary.find([SHAPES_GRAPH])[0]
-        stamp = (held, *(self._connection.row(_SQL["shapes_stamp"], (held,)) or ())) if held is not None else ()
-        if held is None or not stamp[1]:
-            stamp = ()
+        stamp = () if held is None else self._connection.row(_SQL["shapes_stamp"], (held,)) or ()
+        if any(stamp):
+            stamp += (held, self._dictionary.rollbacks)  # what is rolled back leaves its ids to others
         if stamp != self._stamp:
-            self._stamp = None
             self._own = ShapesGraph(self.stored())
-            self.touched = Touched(self._own.shapes)
+            self.touched = Touched(self._own)
             self._stamp = stamp
         return self._own
 
@@ -81,30 +108,32 @@ class ShapeChecker:
         """The quads of the world's own shapes."""
         return quads_of(self._connection, self._dictionary, self._dictionary.find([SHAPES_GRAPH])[0])
 
-    def report(self, violations: Sequence[Violation], terms: Terms, *, new: bool = False) -> ValidationReport:
+    def report(
+        self, violations: Sequence[Violation], terms: Terms, left_out: Sequence[LeftOut] = (), *, new: bool = False
+    ) -> ValidationReport:
         """The violations as they are shown."""
         ids = {number for one in violations for number in (one.focus, one.value, one.predicate) if number >= 0}
         known = terms.terms(ids)
+        shown = [(known[one.focus], known.get(one.value), known.get(one.predicate)) for one in violations]
         found = [
-            Found(
-                one.shape, one.constraint, known[one.focus], known.get(one.value), known.get(one.predicate), one.message
-            )
-            for one in violations
+            Found(one.shape, one.constraint, *three, one.message) for one, three in zip(violations, shown, strict=True)
         ]
         prefixes = self.prefixes()
         messages = [one.message(prefixes) for one in found]
         quads = self._quads(violations, found, terms)
-        return ValidationReport(as_results(found, messages, quads, new=new), report_graph(found, messages), prefixes)
+        results = as_results(found, messages, quads, new=new)
+        return ValidationReport(results, report_graph(found, messages, left_out), prefixes, left_out)
 
     def _quads(
         self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms
     ) -> list[tuple[tuple[Any, Any, Any, Any, int], ...]]:
         """The quads that hold the value of each result whose path is a predicate."""
-        sought: list[tuple[int, int, int] | None] = []
-        for one, shown in zip(violations, found, strict=True):
-            path = shown.path
-            direct = path is not None and path.kind == "predicate" and one.value >= 0
-            sought.append((one.focus, terms.id(path.predicate), one.value) if direct and path else None)
+        sought = [
+            (one.focus, terms.id(shown.path.predicate), one.value)
+            if shown.path is not None and shown.path.kind == "predicate" and one.value >= 0
+            else None
+            for one, shown in zip(violations, found, strict=True)
+        ]
         rows: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         triples = sorted({triple for triple in sought if triple is not None})
         for start in range(0, len(triples), _BATCH):
@@ -114,15 +143,38 @@ class ShapeChecker:
                 rows.setdefault((triple[0], triple[1], triple[2]), []).append((graph, revision))
         numbers = {n for triple in rows for n in triple} | {graph for held in rows.values() for graph, _ in held}
         shown_terms = {number: to_rdflib(term) for number, term in terms.terms(numbers - {DEFAULT_GRAPH_ID}).items()}
-        return [
-            ()
-            if triple is None
-            else tuple(
-                (*(shown_terms[number] for number in triple), shown_terms.get(graph), revision)
-                for graph, revision in rows.get(triple, ())
+        shown_quads: dict[Any, Any] = {
+            triple: tuple(
+                (*(shown_terms[part] for part in triple), shown_terms.get(graph), since) for graph, since in held
             )
-            for triple in sought
-        ]
+            for triple, held in rows.items()
+        }
+        return [shown_quads.get(triple, ()) if triple else () for triple in sought]
+
+
+class Clock:
+    """Stops a validation that takes too long; `seconds` are a caller's limit, which stops the queries, too."""
+
+    def __init__(self, seconds: float | None = None, most: float = SECONDS) -> None:
+        self._strict, self._most = seconds is not None, most if seconds is None else seconds
+        self._deadline = deadline_of(self._most)
+
+    def look(self) -> float:
+        """The seconds that are left; QueryTimeout if none are."""
+        assert self._deadline is not None
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise QueryTimeout(f"validating was stopped after {self._most:,.0f} seconds; `timeout` may be longer")
+        return left
+
+    def ask(self, ask: Ask) -> Ask:
+        """`ask`, in the time that is left."""
+
+        def timely(query: Query) -> tuple[Sequence[str], Iterator[Sequence[Any]]]:
+            left = self.look()
+            return ask(query.replaced(timeout=left) if self._strict else query)
+
+        return timely
 
 
 def _triples(given: object) -> list[Any]:

@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ShapesError
+from worlds.errors import QueryError, ShapesError
 from worlds.graph.lexical import STABLE
+from worlds.graph.query.evaluation import run
+from worlds.graph.query.exact import is_wide
+from worlds.graph.query.patterns import translated
+from worlds.graph.query.query import Query
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
 from worlds.quads.rows import distinct as once
 from worlds.rules.data import Terms, Triples, without
-from worlds.rules.paths import NO_IDS, Pairs, distinct, less, within
-from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Closed
+from worlds.rules.nodes import RDF_TYPE
+from worlds.rules.paths import NO_IDS, Pairs, distinct, less, matched, within
+from worlds.rules.shapes import SUBCLASS_OF, Closed
 
 _KINDS = {"IRI": IRI, "BlankNode": BLANK_NODE, "Literal": LITERAL}
 _BATCH = 500  # values of one VALUES block
@@ -35,6 +40,15 @@ class Checks:
 
     def run(self, component: str, value: Any, nodes: Ids, pairs: Pairs) -> Pairs:
         """The violations among `pairs` (node, value) of `nodes`, all ascending and distinct."""
+        if component in _COMPARISONS:
+            return self._bound(component, value, pairs)
+        if component in ("LessThan", "LessThanOrEquals"):
+            return self._ordered(value, nodes, pairs, "<" if component == "LessThan" else "<=")
+        if component in ("MinLength", "MaxLength", "MinCount", "MaxCount"):
+            least, most = (value, np.inf) if component.startswith("Min") else (0, value)
+            if component.endswith("Length"):
+                return self._length(pairs, least, most)
+            return self.counted(nodes, pairs, least, most)
         return getattr(self, f"_{component}")(value, nodes, pairs)  # type: ignore[no-any-return]  # see below
 
     def _where(self, pairs: Pairs, bad: Ids) -> Pairs:
@@ -58,18 +72,9 @@ class Checks:
         good = (kinds == LITERAL) & (datatypes == self._terms.id(iri))
         bad = [values[~good]]
         if iri.value in STABLE:  # its forms can be wrong
-            written = self._terms.terms(values[good].tolist())
-            stable = STABLE[iri.value]
-            bad.append(
-                np.array(
-                    [
-                        number
-                        for number, term in written.items()
-                        if not stable.fullmatch(term.value) and to_rdflib(term).ill_typed
-                    ],
-                    dtype=np.int64,
-                )
-            )
+            written, stable = self._terms.terms(values[good].tolist()).items(), STABLE[iri.value]
+            odd = [number for number, term in written if not stable.fullmatch(term.value) and to_rdflib(term).ill_typed]
+            bad.append(np.array(odd, dtype=np.int64))
         return self._where(pairs, np.concatenate(bad))
 
     def _NodeKind(self, allowed: frozenset[str], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
@@ -82,21 +87,11 @@ class Checks:
         kinds, _, lengths = self._terms.facts(values)
         return self._where(pairs, values[(kinds == BLANK_NODE) | (lengths < least) | (lengths > most)])
 
-    def _MinLength(self, least: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._length(pairs, least, np.inf)
-
-    def _MaxLength(self, most: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._length(pairs, 0, most)
-
     def _Pattern(self, given: tuple[str, str], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        pattern, flags = (format_term(ox.Literal(part)) for part in given)
+        pattern = format_term(ox.Literal(translated(*given).text))
         values = self._decoded(pairs[1])
-        good = self._filtered([(term,) for term in values.values()], f"REGEX(STR(?a), {pattern}, {flags})")
-        matching = [
-            number
-            for (number, term), met in zip(values.items(), good, strict=True)
-            if met and not isinstance(term, ox.BlankNode)
-        ]
+        good = self._filtered([(term,) for term in values.values()], f"REGEX(STR(?a), {pattern})")
+        matching = [number for number, met in zip(values, good, strict=True) if met]  # no blank node is
         return self._where(pairs, less(once(pairs[1]), np.array(matching, dtype=np.int64)))
 
     def _LanguageIn(self, tags: tuple[str, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
@@ -118,30 +113,13 @@ class Checks:
         bad = [number for number, met in zip(values, good, strict=True) if not met]
         return self._where(pairs, np.array(bad, dtype=np.int64))
 
-    def _MinExclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._bound("MinExclusive", bound, pairs)
-
-    def _MinInclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._bound("MinInclusive", bound, pairs)
-
-    def _MaxExclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._bound("MaxExclusive", bound, pairs)
-
-    def _MaxInclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._bound("MaxInclusive", bound, pairs)
-
     # -- of all values of a node ----------------------------------------------------------------------------------
 
-    def _counted(self, nodes: Ids, pairs: Pairs, least: int, most: float) -> Pairs:
+    def counted(self, nodes: Ids, pairs: Pairs, least: int, most: float) -> Pairs:
+        """The nodes that have fewer values, or more."""
         count = np.searchsorted(pairs[0], nodes, "right") - np.searchsorted(pairs[0], nodes, "left")
         bad = nodes[(count < least) | (count > most)]
         return bad, np.full_like(bad, -1)
-
-    def _MinCount(self, least: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._counted(nodes, pairs, least, np.inf)
-
-    def _MaxCount(self, most: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._counted(nodes, pairs, 0, most)
 
     def _HasValue(self, value: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
         bad = less(nodes, pairs[0][pairs[1] == self._terms.id(value)])
@@ -172,23 +150,10 @@ class Checks:
     def _ordered(self, iri: Any, nodes: Ids, pairs: Pairs, operator: str) -> Pairs:
         others = self._triples.pairs(iri, nodes, inverse=False)
         first, second = self._decoded(pairs[1]), self._decoded(others[1])
-        listed = [
-            (node, value, other)
-            for node, value in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)
-            for other in others[1][
-                np.searchsorted(others[0], node) : np.searchsorted(others[0], node, "right")
-            ].tolist()
-        ]
-        good = self._filtered([(first[a], second[b]) for _, a, b in listed], f"?a {operator} ?b")
-        bad = [pair[:2] for pair, met in zip(listed, good, strict=True) if not met]  # one for each pair of values
-        table = np.array(bad, dtype=np.int64).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
-
-    def _LessThan(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._ordered(iri, nodes, pairs, "<")
-
-    def _LessThanOrEquals(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._ordered(iri, nodes, pairs, "<=")
+        rows, places = matched(pairs[0], others[0])
+        both = zip(pairs[1][rows].tolist(), others[1][places].tolist(), strict=True)
+        bad = rows[~np.array(self._filtered([(first[a], second[b]) for a, b in both], f"?a {operator} ?b"), dtype=bool)]
+        return pairs[0][bad], pairs[1][bad]  # one for each pair of values
 
     def closed(self, closed: Closed, pairs: Pairs) -> tuple[Ids, Ids, Ids]:
         """(focus, predicate, value) of what a closed shape does not allow, for pairs (focus, value node)."""
@@ -198,8 +163,8 @@ class Checks:
         order = np.argsort(of[bad], kind="stable")
         subject, predicate, value = of[bad][order], predicates[bad][order], objects[bad][order]
         back = np.argsort(pairs[1], kind="stable")
-        rows = joined_rows(subject, pairs[1][back], pairs[0][back])
-        return rows[1], predicate[rows[0]], value[rows[0]]
+        rows, places = matched(subject, pairs[1][back])
+        return pairs[0][back][places], predicate[rows], value[rows]
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -217,19 +182,12 @@ class Checks:
                     blocks.append(f"({place} {' '.join(map(format_term, row))})")
             query = f"SELECT ?i WHERE {{ VALUES (?i {names}) {{ {' '.join(blocks)} }} FILTER({condition}) }}"
             try:
-                for solution in ox.Store().query(query):  # type: ignore[union-attr]  # a SELECT
+                wide = any(is_wide(term) for row in rows for term in row)
+                for solution in run(ox.Store(), Query(query)) if wide else ox.Store().query(query):  # type: ignore[union-attr]  # a SELECT
                     met[int(solution[0].value)] = True
-            except (SyntaxError, ValueError, RuntimeError) as error:
+            except (QueryError, SyntaxError, ValueError, RuntimeError) as error:
                 raise ShapesError(f"{condition} cannot be evaluated: {error}") from error
         return met
-
-
-def joined_rows(sought: Ids, ascending: Ids, others: Ids) -> tuple[Ids, Ids]:
-    """For each of `sought`, (its place, other) for each other that `ascending` has beside it."""
-    first, last = np.searchsorted(ascending, sought, "left"), np.searchsorted(ascending, sought, "right")
-    count = last - first
-    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-    return np.repeat(np.arange(len(sought)), count), others[places]
 
 
 def union(ids: Iterable[Ids]) -> Ids:

@@ -10,7 +10,7 @@ import pyoxigraph as ox
 
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import distinct as once
-from worlds.rules.paths import NO_IDS, Pairs, distinct, less, packed, select, unpacked, within
+from worlds.rules.paths import NO_IDS, NO_PAIRS, Pairs, distinct, less, packed, select, unpacked, within
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -18,7 +18,6 @@ _SQL = statements("rules.sql")
 _MANY = 3000  # nodes from which on a predicate's triples are read whole
 _BATCH = 5000  # ids a statement
 _UNKNOWN = 2**31  # ids from here on are of terms that the world does not have
-_NO_PAIRS: Pairs = (NO_IDS, NO_IDS)
 _ALL = 0  # instead of an id that quads stand before
 
 NO_TRIPLES: Ids = np.empty((0, 3), dtype=np.int64)
@@ -112,7 +111,7 @@ class Triples:
         """(node, other) of the triples of a predicate, ascending and distinct: see `worlds.rules.paths.Edges`."""
         number = self._terms.id(predicate)
         if number >= _UNKNOWN:
-            return _NO_PAIRS
+            return NO_PAIRS
         table = self._whole.get((number, inverse))
         if table is None and (nodes is None or len(nodes) > _MANY):
             table = self._read_whole(number, inverse)
@@ -125,7 +124,7 @@ class Triples:
         if len(fresh):
             self._read_some(fresh, inverse)
             tables = self._some[inverse][1]
-        return select(tables.get(number, _NO_PAIRS), nodes)
+        return select(tables.get(number, NO_PAIRS), nodes)
 
     def _read_whole(self, predicate: int, inverse: bool) -> Pairs:
         statement = _SQL["pairs"]
@@ -158,7 +157,7 @@ class Triples:
         predicates = columns[0]
         for number in expected:
             of = predicates == number
-            left, right = tables.get(number, _NO_PAIRS)
+            left, right = tables.get(number, NO_PAIRS)
             tables[number] = distinct(np.concatenate([left, columns[1][of]]), np.concatenate([right, columns[2][of]]))
         self._some[inverse] = (once(np.concatenate([loaded, nodes])), tables)
 

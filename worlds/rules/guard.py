@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from worlds.errors import ValidationError
+from worlds.errors import ShapesError, ValidationError
+from worlds.graph.terms import listed
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -27,6 +28,8 @@ Before: TypeAlias = Callable[[Ids, Ids], AbstractContextManager[None]]
 _SQL = statements("rules.sql")
 _QUERIES = statements("queries.sql")
 _TOLD = 3  # violations that a message names
+_PARTLY = " partly"  # what is kept of a guard that goes by the shapes that can be checked
+_A_SECOND = 10_000  # changed quads for which a validation may take a second more
 
 
 class Queued(Exception):  # noqa: N818  # no error: the write becomes a proposal
@@ -65,17 +68,32 @@ class Guard:
     @property
     def setting(self) -> GuardSetting:
         """What is done with a write that violates the shapes."""
-        return self._connection.meta("guard") or "off"
+        kept: str = self._connection.meta("guard") or "off"
+        return kept.removesuffix(_PARTLY)  # type: ignore[return-value]  # see `put`
 
-    @setting.setter
-    def setting(self, setting: GuardSetting) -> None:
+    def put(self, setting: GuardSetting, *, partly: bool = False) -> None:
+        """Change the setting; `partly` goes by the shapes that can be checked, ShapesError without it for others."""
         expect_guard(setting)
         with self._connection.transaction():
+            self._connection.run(_QUERIES["set_meta"], ("guard", setting + _PARTLY if partly else setting))
             if setting != "off":
-                self._checker().own()  # complains of shapes that cannot be checked
-            self._connection.run(_QUERIES["set_meta"], ("guard", setting))
+                self._expect_whole()
+
+    def _expect_whole(self) -> None:
+        left_out = self._checker().own().left_out
+        if left_out and not (self._connection.meta("guard") or "").endswith(_PARTLY):
+            from worlds.rules.shapes import told
+
+            remedy = "`worlds guard WORLD SETTING --partly`, set_guard(…, partly=True), goes by the others"
+            raise ShapesError(f"a guard needs shapes that can be checked: {told(left_out)}; {remedy}")
 
     def check(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
+        """What `look` says; ShapesError where shapes are left out that a write should be validated against."""
+        if (setting or self.setting) != "off":
+            self._expect_whole()
+        return self.look(revision, first_quad, setting)
+
+    def look(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
         """What there is to say of the revision that is being written, whose quads have ids from `first_quad` on.
 
         ValidationError where it brings violations, and the setting rejects them; Queued where it queues them.
@@ -109,6 +127,7 @@ class Guard:
 
     def _new(self, revision: int, first_quad: int) -> ValidationReport:
         """What is violated now, and was not before the revision."""
+        from worlds.rules.checking import SECONDS, Clock
         from worlds.rules.data import Terms, Triples  # a world without a guard pays nothing for them
         from worlds.rules.report import ValidationReport
         from worlds.rules.validation import Validator
@@ -120,17 +139,19 @@ class Guard:
         written, removed = self._written(revision, first_quad, own=False)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
+        clock = Clock(most=SECONDS + len(changed) / _A_SECOND)
         terms = Terms(self._connection, self._dictionary)
         terms.ids(list(checker.touched.terms))  # all at once
         both = Triples(self._connection, terms, more=removed[:, :3])
-        foci = checker.touched.foci(changed, terms, both)
+        foci = checker.touched.foci(changed, terms, both, clock.look)
         now = Triples(self._connection, terms) if len(removed) else both
-        found = Validator(graph, terms, now, checker.ask).touched(foci)
+        ask = clock.ask(checker.ask)
+        found = Validator(graph, terms, now, ask, clock.look).touched(foci)
         if found:
             kept = np.concatenate([removed[:, :3], written[~fresh, :3]])
             then = Triples(self._connection, terms, before=first_quad, more=kept)
             with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
-                known = Counter(Validator(graph, terms, then, checker.ask).touched(foci))
+                known = Counter(Validator(graph, terms, then, ask, clock.look).touched(foci))
             found = list(_without(found, known))
         return checker.report(found, terms, new=True) if found else ValidationReport((), (), {})
 
@@ -149,7 +170,5 @@ def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Viol
 def sentence(report: ValidationReport, some: Sequence[Result] | None = None) -> str:
     """What a write violates, in words."""
     results = report.results if some is None else some
-    told = "; ".join(report.line(one) for one in results[:_TOLD])
-    more = f"; and {len(results) - _TOLD:,} more" if len(results) > _TOLD else ""
     count = "a new violation" if len(results) == 1 else f"{len(results):,} new violations"
-    return f"{count} of the shapes: {told}{more}"
+    return f"{count} of the shapes: {listed(results, _TOLD, report.line, '; ')}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worlds.errors import QueryError
 from worlds.quads.dictionary import Ids
 from worlds.quads.rows import distinct as once
 
@@ -17,8 +20,12 @@ Pairs: TypeAlias = tuple[Ids, Ids]
 Mask: TypeAlias = NDArray[np.bool_]
 
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
+NO_PAIRS: Pairs = (NO_IDS, NO_IDS)
 _LOW = 0xFFFFFFFF
 _HANDFUL = 1000
+DEEP = 30  # steps of a path without end from which on its edges are read whole
+DENSE = 7000  # nodes whose pairs are kept as bits
+_MOST = 50_000_000  # pairs that a path may lead to, 8 bytes each, or several times that while they are joined
 
 
 class Edges(Protocol):
@@ -30,14 +37,17 @@ class Edges(Protocol):
 
 @dataclass(frozen=True)
 class Path:
-    """A property path: a predicate, or a kind of path over others; `term` is its node in the shapes graph."""
+    """A property path: a predicate, or a kind of path over others."""
 
     kind: str  # "predicate", "inverse", "sequence", "alternative", "*", "+", "?"
     parts: tuple[Path, ...] = ()
     predicate: Any = None  # an IRI
-    term: Any = field(default=None, compare=False)
 
     def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
         """The path as SPARQL has it."""
         if self.kind == "predicate":
             return f"<{self.predicate.value}>"
@@ -48,37 +58,98 @@ class Path:
             return inner[0] + self.kind
         return ("/" if self.kind == "sequence" else "|").join(inner)
 
-    def walk(self, edges: Edges, nodes: Ids | None, *, inverse: bool = False) -> Pairs:
+    @cached_property
+    def size(self) -> int:
+        """The number of paths in it, written out."""
+        return 1 + sum(part.size for part in self.parts)
+
+
+class Walks:
+    """Walks along paths, and remembers of each what its nodes lead to: a path in a path is walked once from a node."""
+
+    def __init__(self, edges: Edges, look: Callable[[], object] = lambda: None) -> None:
+        """`look` is called before each step, and may raise."""
+        self._edges = edges
+        self._look = look
+        self._known: dict[tuple[int, bool], tuple[Path, Ids, Pairs]] = {}  # by the path's identity
+
+    def walk(self, path: Path, nodes: Ids, *, inverse: bool = False) -> Pairs:
         """(node, value) for the values that the path leads to from each of `nodes`, ascending and distinct.
 
-        None, for a path that is one predicate, stands for all nodes that have a value.
+        QueryError for more pairs than can be held; `nodes` are ascending and distinct, too.
         """
-        if self.kind == "predicate":
-            return edges.pairs(self.predicate, nodes, inverse=inverse)
-        if self.kind == "inverse":
-            return self.parts[0].walk(edges, nodes, inverse=not inverse)
-        assert nodes is not None, "only a predicate has its nodes without being told"
-        if self.kind == "alternative":
-            found = [part.walk(edges, nodes, inverse=inverse) for part in self.parts]
+        if path.kind == "predicate":
+            return self._edges.pairs(path.predicate, nodes, inverse=inverse)
+        if path.kind == "inverse":
+            return self.walk(path.parts[0], nodes, inverse=not inverse)
+        _, known, pairs = self._known.get((id(path), inverse), (path, NO_IDS, NO_PAIRS))
+        fresh = less(nodes, known)
+        if len(fresh):
+            self._look()
+            found = self._found(path, fresh, inverse)
+            if len(known):
+                fresh = once(np.concatenate([known, fresh]))
+                found = distinct(np.concatenate([pairs[0], found[0]]), np.concatenate([pairs[1], found[1]]))
+            pairs = found
+            self._known[id(path), inverse] = (path, fresh, pairs)
+        return select(pairs, nodes)
+
+    def _found(self, path: Path, nodes: Ids, inverse: bool) -> Pairs:
+        if path.kind == "alternative":
+            found = [self.walk(part, nodes, inverse=inverse) for part in path.parts]
             return distinct(np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found]))
-        if self.kind == "sequence":
+        if path.kind == "sequence":
             pairs = (nodes, nodes)
-            for part in reversed(self.parts) if inverse else self.parts:
-                pairs = joined(pairs, part.walk(edges, once(pairs[1]), inverse=inverse))
+            for part in reversed(path.parts) if inverse else path.parts:
+                pairs = joined(pairs, self.walk(part, once(pairs[1]), inverse=inverse))
             return pairs
-        step = self.parts[0].walk(edges, nodes, inverse=inverse)
-        if self.kind == "?":
+        step = self.walk(path.parts[0], nodes, inverse=inverse)
+        if path.kind == "?":
             return distinct(np.concatenate([nodes, step[0]]), np.concatenate([nodes, step[1]]))
-        known = packed(nodes, nodes) if self.kind == "*" else packed(*step)
-        if self.kind == "*":
-            known = once(np.concatenate([known, packed(*step)]))
-        front = step
+        known = packed(*step)
+        if path.kind == "*":
+            known = once(np.concatenate([packed(nodes, nodes), known]))
+        front, levels = step, 0
         while len(front[0]):
-            further = joined(front, self.parts[0].walk(edges, once(front[1]), inverse=inverse))
+            self._look()
+            levels += 1
+            if levels == DEEP:
+                self._read_whole(path.parts[0], inverse)
+                deep = None if len(nodes) < DEEP else self._closure(path.parts[0], nodes, inverse)
+                if deep is not None:
+                    return distinct(*unpacked(np.concatenate([known, packed(*deep)])))
+            further = joined(front, self.walk(path.parts[0], once(front[1]), inverse=inverse))
             fresh = less(packed(*further), known)
             known = once(np.concatenate([known, fresh]))
             front = unpacked(fresh)
         return unpacked(known)
+
+    def _read_whole(self, path: Path, inverse: bool) -> None:
+        """Have the edges of a path read at once, not at each of many steps."""
+        inverse ^= path.kind == "inverse"
+        if path.kind == "predicate":
+            self._edges.pairs(path.predicate, None, inverse=inverse)
+        for part in path.parts:
+            self._read_whole(part, inverse)
+
+    def _closure(self, path: Path, nodes: Ids, inverse: bool) -> Pairs | None:
+        """What a path, walked once or more, leads to from nodes, by Warshall's algorithm; None for too many nodes."""
+        known = front = nodes
+        while len(front):
+            self._look()
+            front = less(once(self.walk(path, front, inverse=inverse)[1]), known)
+            known = once(np.concatenate([known, front]))
+            if len(known) > DENSE:
+                return None
+        left, right = (np.searchsorted(known, column) for column in self.walk(path, known, inverse=inverse))
+        reach = np.zeros((len(known), len(known) // 8 + 1), dtype=np.uint8)  # a row of bits for each node
+        np.bitwise_or.at(reach, (left, right >> 3), (1 << (right & 7)).astype(np.uint8))
+        for place in range(len(known)):
+            self._look()
+            rows = np.flatnonzero(reach[:, place >> 3] & (1 << (place & 7)))
+            reach[rows] |= reach[place]
+        row, column = np.nonzero(np.unpackbits(reach[np.searchsorted(known, nodes)], axis=1, bitorder="little"))
+        return nodes[row], known[column]
 
 
 def packed(left: Ids, right: Ids) -> Ids:
@@ -114,17 +185,21 @@ def distinct(left: Ids, right: Ids) -> Pairs:
 
 def select(table: Pairs, nodes: Ids) -> Pairs:
     """The pairs of an ascending table whose first is one of `nodes`, which are ascending and distinct."""
-    left, right = table
-    first, last = np.searchsorted(left, nodes, "left"), np.searchsorted(left, nodes, "right")
-    count = last - first
-    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-    return np.repeat(nodes, count), right[places]
+    rows, places = matched(nodes, table[0])
+    return nodes[rows], table[1][places]
 
 
 def joined(pairs: Pairs, others: Pairs) -> Pairs:
     """(a, c) for each (a, b) of `pairs` and (b, c) of `others`, which are ascending; distinct."""
-    left, right = others
-    first, last = np.searchsorted(left, pairs[1], "left"), np.searchsorted(left, pairs[1], "right")
+    rows, places = matched(pairs[1], others[0])
+    return distinct(pairs[0][rows], others[1][places])
+
+
+def matched(sought: Ids, ascending: Ids) -> Pairs:
+    """(its place, the other's) for each of `sought` and each that is equal to it; QueryError for too many."""
+    first, last = np.searchsorted(ascending, sought, "left"), np.searchsorted(ascending, sought, "right")
     count = last - first
-    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-    return distinct(np.repeat(pairs[0], count), right[places])
+    if (total := int(count.sum())) > _MOST:
+        raise QueryError(f"a property path leads to more than {_MOST:,} pairs of a node and a value", kind="memory")
+    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(total)
+    return np.repeat(np.arange(len(sought)), count), places

@@ -12,8 +12,9 @@ import pyoxigraph as ox
 from worlds.graph.query.results import Triples as GraphTriples
 from worlds.graph.records import Plain, Record
 from worlds.graph.terms import RDF, XSD, shorten, to_rdflib
+from worlds.rules.nodes import sh
 from worlds.rules.paths import Path
-from worlds.rules.shapes import Constraint, Shape, sh
+from worlds.rules.shapes import RDFS, Constraint, LeftOut, Shape
 from worlds.rules.wording import sentence
 
 if TYPE_CHECKING:
@@ -44,16 +45,26 @@ class Result(Record):
 
 
 class ValidationReport(Record):
-    """What a validation found. True where the data conform; iterates over its results.
+    """What a validation found. True where the data conform and all shapes were checked; iterates over its results.
 
-    `results` are ordered by shape, then by focus node.
+    `results` are ordered by shape, then by focus node. `left_out` are the shapes that cannot be checked. `notes` name
+    the target classes that have no instances.
     """
 
     results: tuple[Result, ...]
-    _also = ("conforms", "results")
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...] = ()
+    _also = ("conforms", "results", "left_out", "notes")
 
-    def __init__(self, results: Sequence[Result], graph: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        results: Sequence[Result],
+        graph: Sequence[ox.Triple],
+        prefixes: Mapping[str, str],
+        left_out: Sequence[LeftOut] = (),
+    ) -> None:
         self.results = tuple(results)
+        self.left_out = tuple(left_out)
         self._graph = graph
         self._prefixes = prefixes
 
@@ -63,7 +74,7 @@ class ValidationReport(Record):
         return not self.results
 
     def __bool__(self) -> bool:
-        return self.conforms
+        return self.conforms and not self.left_out
 
     def __len__(self) -> int:
         return len(self.results)
@@ -72,12 +83,12 @@ class ValidationReport(Record):
         return iter(self.results)
 
     def __repr__(self) -> str:
-        return f"<ValidationReport: {'conforms' if self.conforms else f'{len(self.results)} results'}>"
+        left_out = f", {len(self.left_out)} shapes left out" if self.left_out else ""
+        return f"<ValidationReport: {'conforms' if self.conforms else f'{len(self.results)} results'}{left_out}>"
 
     def __str__(self) -> str:
-        if self.conforms:
-            return "the data conform"
-        return "\n".join(map(self.line, self.results))
+        lines = ["the data conform"] if self.conforms else [*map(self.line, self.results)]
+        return "\n".join([*lines, *map(str, self.left_out), *self.notes])
 
     def line(self, result: Result) -> str:
         """A result in one line: severity, focus node, path and message."""
@@ -134,7 +145,7 @@ class Found:
     def path(self) -> Path | None:
         """The path of the result."""
         if self.predicate is not None:
-            return Path("predicate", predicate=self.predicate, term=self.predicate)
+            return Path("predicate", predicate=self.predicate)
         return self.shape.path
 
     def message(self, prefixes: Mapping[str, str]) -> str:
@@ -147,12 +158,14 @@ class Found:
         return sentence(self.constraint, self.value, self.predicate, prefixes)
 
 
-def report_graph(found: Sequence[Found], messages: Sequence[str]) -> list[ox.Triple]:
-    """The triples of a validation report (SHACL, section 3.6)."""
+def report_graph(found: Sequence[Found], messages: Sequence[str], left_out: Sequence[LeftOut]) -> list[ox.Triple]:
+    """The triples of a validation report (SHACL, section 3.6); what is left out is its rdfs:comment."""
     rdf_type = ox.NamedNode(RDF + "type")
     report = ox.BlankNode()
     boolean = ox.Literal("false" if found else "true", datatype=ox.NamedNode(XSD + "boolean"))
     triples = [ox.Triple(report, rdf_type, sh("ValidationReport")), ox.Triple(report, sh("conforms"), boolean)]
+    comment = ox.NamedNode(RDFS + "comment")
+    triples += [ox.Triple(report, comment, ox.Literal(str(one))) for one in left_out]
     for one, message in zip(found, messages, strict=True):
         result = ox.BlankNode()
         triples += [

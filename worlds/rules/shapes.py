@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,18 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import ShapesError
-from worlds.graph.terms import RDF, format_term
+from worlds.graph.query.patterns import PatternError, UnsupportedPatternError, translated
+from worlds.graph.records import Record
+from worlds.graph.terms import format_term, listed
+from worlds.rules.nodes import RDF_TYPE, TARGETS, Nodes, sh
 from worlds.rules.paths import Path
 from worlds.rules.sparql import SparqlConstraint
+from worlds.rules.vocabulary import SH, near, wrong
 
-SH = "http://www.w3.org/ns/shacl#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-RDF_TYPE = ox.NamedNode(RDF + "type")
 SUBCLASS_OF = ox.NamedNode(RDFS + "subClassOf")
 _OWL_CLASS = ox.NamedNode("http://www.w3.org/2002/07/owl#Class")
-_NIL = ox.NamedNode(RDF + "nil")
 
-_TARGETS = ("targetNode", "targetClass", "targetSubjectsOf", "targetObjectsOf")
 _OF_SHAPES = ("node", "property", "not", "qualifiedValueShape")  # parameters whose values are shapes
 _OF_LISTS = ("and", "or", "xone")  # … are lists of shapes
 _SINGLE = (  # parameters that a shape has once at most
@@ -31,21 +31,19 @@ _SINGLE = (  # parameters that a shape has once at most
     *("maxInclusive", "datatype", "nodeKind", "pattern", "flags", "uniqueLang", "languageIn", "in", "closed"),
     *("ignoredProperties", "qualifiedMinCount", "qualifiedMaxCount", "qualifiedValueShapesDisjoint"),
 )
-_WHOLE = ("minCount", "maxCount", "minLength", "maxLength", "qualifiedMinCount", "qualifiedMaxCount")
-_BOOLEAN = ("uniqueLang", "closed", "deactivated", "qualifiedValueShapesDisjoint")
 _OF_PATHS = ("minCount", "maxCount", "uniqueLang", "lessThan", "lessThanOrEquals", "qualifiedValueShape")  # need a path
-_PLAIN = (  # parameters of the other components
+PLAIN = (  # parameters of the other components
     *("class", "equals", "disjoint", "lessThan", "lessThanOrEquals", "hasValue", "sparql"),
     *_SINGLE,
     *_OF_SHAPES,
     *_OF_LISTS,
 )
-_SILENT = (  # says nothing about what is valid
+SILENT = (  # says nothing about what is valid
     *("name", "description", "order", "group", "defaultValue", "message", "severity", "deactivated", "path"),
     *("declare", "prefixes", "shapesGraph", "suggestedShapesGraph", "entailment", "codeIdentifier", "intent"),
     *("agentInstruction", "rule", "values", "select", "ask"),  # the last two of what is a SPARQL constraint, too
 )
-_DEEPEST = 100  # paths and lists inside one another
+_TOLD = 5  # shapes that a sentence names
 _KINDS = {
     **{name: frozenset([name]) for name in ("IRI", "BlankNode", "Literal")},
     "BlankNodeOrIRI": frozenset(["BlankNode", "IRI"]),
@@ -57,18 +55,6 @@ _KINDS = {
 def _local(iri: Any) -> str:
     """The local name of a parameter's predicate, which is the variable that it fills."""
     return re.split(r"[#/:]", iri.value)[-1]
-
-
-def sh(name: str) -> ox.NamedNode:
-    """A name of SHACL's vocabulary."""
-    return ox.NamedNode(SH + name)
-
-
-def _is_pattern(pattern: str, flags: str) -> bool:
-    """Whether SPARQL's REGEX takes a pattern and its flags; with others it is an error, and unbound."""
-    given = ", ".join(format_term(ox.Literal(part)) for part in ("", pattern, flags))
-    (row,) = ox.Store().query(f"SELECT ?met {{ BIND(REGEX({given}) AS ?met) }}")  # type: ignore[misc]  # a SELECT
-    return row[0] is not None
 
 
 @dataclass(frozen=True)
@@ -107,8 +93,10 @@ class Shape:
     severity: Any = field(default_factory=lambda: sh("Violation"))
     messages: tuple[ox.Literal, ...] = ()
 
-    def __str__(self) -> str:
-        return format_term(self.term)
+    @property
+    def inner(self) -> list[Shape]:
+        """The shapes that it refers to."""
+        return [inner for constraint in self.constraints for inner in constraint.shapes]
 
 
 @dataclass(frozen=True)
@@ -118,37 +106,61 @@ class Closed:
     allowed: frozenset[Any]
 
 
-class ShapesGraph:
-    """A graph of shapes, by its terms; `shapes` are those with targets. ShapesError for what cannot be checked."""
+@dataclass(frozen=True)
+class LeftOut(Record):
+    """A shape, or a component, that is not checked: the name of its node, and the reason."""
+
+    shape: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not checked: {self.shape}: {self.reason}"
+
+
+def told(left_out: Sequence[LeftOut]) -> str:
+    """What is left out, and why."""
+    return listed(left_out, _TOLD, lambda one: f"{one.shape}: {one.reason}", "; ")
+
+
+class ShapesGraph(Nodes):
+    """A graph of shapes; `shapes` are those with targets that can be checked.
+
+    What cannot be checked is left out, and `left_out` says of each shape why: it is ill-formed, it refers to itself, or
+    it refers to one that is left out. Only sh:property is left out by itself: the rest of the shape is checked, but no
+    other shape that asks for conformance to it, which is not known.
+    """
 
     def __init__(self, triples: Iterable[Any]) -> None:
         """`triples` have `.subject`, `.predicate` and `.object`, terms of pyoxigraph."""
-        self._graph: dict[Any, dict[Any, list[Any]]] = {}
-        for triple in triples:
-            values = self._graph.setdefault(triple.subject, {}).setdefault(triple.predicate, [])
-            if triple.object not in values:
-                values.append(triple.object)
+        super().__init__(triples)
+        self._why: dict[Any, str] = {}  # what is left out: a shape's node, or a component's → the reason
+        self._partly: set[Shape] = set()  # shapes of which a property shape is left out
         self._read: dict[Any, Shape] = {}
-        self._reading: list[Any] = []
         self.components = dict(self._components())
-        self.shapes = [shape for shape in map(self.shape, self._roots()) if shape.targets]
+        self._declared_by = {path: one for one, parameters in self.components.items() for path, _ in parameters}
+        roots = [self._shape(term) for term in self._roots()]
+        unread = list(self._read.values())
+        while unread:
+            known = len(self._read)
+            self._fill(unread.pop())
+            unread += list(self._read.values())[known:]
+        self.order = self._ordered()
+        self.shapes = [shape for shape in roots if shape.targets]
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What is not checked, and why."""
+        return tuple(LeftOut(self.name(term), why) for term, why in self._why.items())
+
+    @cached_property
+    def checked(self) -> frozenset[Any]:
+        """The nodes of the shapes with targets that say anything."""
+        return frozenset(shape.term for shape in self.shapes if shape.constraints)
 
     @cached_property
     def asks(self) -> bool:
         """Whether a shape has a SPARQL constraint."""
-        return any(
-            one.component in ("SPARQL", "Declared") for shape in self._read.values() for one in shape.constraints
-        )
-
-    def values(self, term: Any, predicate: Any) -> list[Any]:
-        """The objects of a subject and a predicate."""
-        return self._graph.get(term, {}).get(predicate, [])
-
-    def _one(self, term: Any, name: str) -> Any:
-        found = self.values(term, sh(name))
-        if len(found) > 1:
-            raise ShapesError(f"{format_term(term)} has {len(found)} values of sh:{name}; it takes one")
-        return found[0] if found else None
+        return any(one.component in ("SPARQL", "Declared") for shape in self.order for one in shape.constraints)
 
     # -- which are shapes -----------------------------------------------------------------------------------------
 
@@ -165,11 +177,12 @@ class ShapesGraph:
         return {s for s, values in self._graph.items() if not kinds.isdisjoint(values.get(RDF_TYPE, ()))}
 
     def _roots(self) -> Iterator[Any]:
-        """The nodes that have targets, or say that they are shapes."""
+        """The nodes that have targets, say that they are shapes, or have a name that looks like SHACL's and is none."""
         shapes = {sh("NodeShape"), sh("PropertyShape")}
-        targets = {sh(name) for name in (*_TARGETS, "target")}
+        targets = {sh(name) for name in (*TARGETS, "target")}
         for subject, values in self._graph.items():
-            if not targets.isdisjoint(values) or not shapes.isdisjoint(values.get(RDF_TYPE, ())):
+            types = values.get(RDF_TYPE, {})
+            if not targets.isdisjoint(values) or not shapes.isdisjoint(types) or any(map(wrong, (*values, *types))):
                 yield subject
 
     def _components(self) -> Iterator[tuple[Any, tuple[tuple[Any, bool], ...]]]:
@@ -178,111 +191,172 @@ class ShapesGraph:
         for subject, values in self._graph.items():
             declared = sh("ConstraintComponent") in values.get(RDF_TYPE, ()) or not validators.isdisjoint(values)
             if sh("parameter") in values and declared:
-                yield (
-                    subject,
-                    tuple(
-                        (self._one(parameter, "path"), self._boolean(parameter, "optional"))
-                        for parameter in values[sh("parameter")]
-                    ),
-                )
+                parameters = []
+                for parameter in values[sh("parameter")]:
+                    paths = [one for one in self.values(parameter, sh("path")) if isinstance(one, ox.NamedNode)]
+                    try:
+                        optional = self.boolean(parameter, "optional")
+                    except ShapesError:
+                        paths, optional = [], False
+                    if len(paths) != 1:
+                        self._why[subject] = "a parameter has one predicate as its sh:path, and may have sh:optional"
+                    parameters += [(path, optional) for path in paths]
+                yield subject, tuple(parameters)
 
     # -- one shape ------------------------------------------------------------------------------------------------
 
-    def shape(self, term: Any) -> Shape:
-        """The shape that a node stands for."""
-        if term in self._read:
-            return self._read[term]
-        if term in self._reading:
-            names = " → ".join(map(format_term, [*self._reading[self._reading.index(term) :], term]))
-            raise ShapesError(f"a shape that refers to itself cannot be checked: {names}")
-        self._reading.append(term)
-        try:
-            found = self._read[term] = self._shape(term)
-        finally:
-            self._reading.pop()
-        return found
-
     def _shape(self, term: Any) -> Shape:
-        values = self._graph.get(term, {})
-        if isinstance(term, ox.Literal):
-            raise ShapesError(f"{format_term(term)} stands for a shape, but is a literal")
-        path = self._one(term, "path")
-        shape = Shape(term, None if path is None else self.path(path))
-        if self._boolean(term, "deactivated"):
-            return shape
-        self._refuse_unknown(shape, values)
-        shape.severity = self._one(term, "severity") or shape.severity
-        shape.messages = tuple(value for value in values.get(sh("message"), ()) if isinstance(value, ox.Literal))
-        shape.targets = [(name, value) for name in _TARGETS for value in values.get(sh(name), ())]
-        kinds = values.get(RDF_TYPE, ())
-        if (
-            isinstance(term, ox.NamedNode)
-            and term in self._classes
-            and (sh("NodeShape") in kinds or sh("PropertyShape") in kinds)
-        ):
-            shape.targets.append(("targetClass", term))
-        shape.constraints = list(self._constraints(shape, values))
-        return shape
+        """The shape that a node stands for, which is filled later."""
+        if isinstance(term, ox.Literal | ox.Triple):
+            raise ShapesError(f"{format_term(term)} stands for a shape, but is a literal or a triple")
+        return self._read.setdefault(term, Shape(term))
 
-    def _refuse_unknown(self, shape: Shape, values: Mapping[Any, list[Any]]) -> None:
-        for predicate in values:
+    def _fill(self, shape: Shape) -> None:
+        """Read what a shape says."""
+        term, values = shape.term, self._graph.get(shape.term, {})
+        try:
+            if self.boolean(term, "deactivated"):
+                return
+            path = self.one(term, "path")
+            shape.path = None if path is None else self.path(path)
+            self._refuse_unknown(shape, values)
+            if (severity := self.one(term, "severity")) is not None:
+                shape.severity = self.iri("severity", severity)
+            shape.messages = self._messages(term)
+            shape.constraints = list(self._constraints(shape, values))
+            shape.targets = list(self._targets(term, values))
+        except ShapesError as error:
+            self._why.setdefault(term, str(error))
+
+    def _messages(self, term: Any) -> tuple[ox.Literal, ...]:
+        return tuple(self.text("message", one, language=True) for one in self.values(term, sh("message")))
+
+    def _targets(self, term: Any, values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+        for name in TARGETS:
+            for value in values.get(sh(name), ()):
+                yield name, value if name == "targetNode" else self.iri(name, value)
+        implied = not {sh("NodeShape"), sh("PropertyShape")}.isdisjoint(values.get(RDF_TYPE, ()))
+        if implied and isinstance(term, ox.NamedNode) and term in self._classes:
+            yield "targetClass", term
+
+    def _refuse_unknown(self, shape: Shape, values: Mapping[Any, Any]) -> None:
+        known = (*PLAIN, *SILENT, *TARGETS)
+        for predicate, objects in values.items():
             name = predicate.value.removeprefix(SH)
-            if name != predicate.value and name not in (*_PLAIN, *_SILENT, *_TARGETS):
-                declared = any(predicate == path for ones in self.components.values() for path, _ in ones)
-                if not declared:
-                    raise ShapesError(f"the shape {shape} has sh:{name}, which cannot be checked")
-            if shape.path is None and name in _OF_PATHS and name != predicate.value:
-                raise ShapesError(f"the shape {shape} has sh:{name}, which needs an sh:path")
+            own = name != predicate.value
+            if own and name not in known and predicate not in self._declared_by:
+                what = "sh:{} is no term of SHACL" if wrong(predicate) else "it has sh:{}, which cannot be checked"
+                raise ShapesError(f"{what.format(name)}{near(name, known)}")
+            if shape.path is None and own and name in _OF_PATHS:
+                raise ShapesError(f"sh:{name} needs an sh:path")
+            if broken := self._why.get(self._declared_by.get(predicate)):
+                raise ShapesError(f"{format_term(predicate)} is of a component that is left out: {broken}")
+            for value in objects if (own and name != "nodeKind") or predicate == RDF_TYPE else ():
+                if why := wrong(value, datatype=name == "datatype"):
+                    raise ShapesError(why)
 
-    def _constraints(self, shape: Shape, values: Mapping[Any, list[Any]]) -> Iterator[Constraint]:
+    # -- which can be checked -------------------------------------------------------------------------------------
+
+    def _ordered(self) -> list[Shape]:
+        """The shapes, each after those that it refers to; what cannot be checked says nothing any more.
+
+        Those that a shape refers to come in the order of the last first.
+        """
+        done: dict[Shape, None] = {}
+        for root in self._read.values():
+            way: dict[Shape, Iterator[Shape]] = {} if root in done else {root: reversed(root.inner)}
+            while way:
+                shape, rest = next(reversed(way.items()))
+                for inner in rest:
+                    if inner in way:
+                        self._leave_out_circle(list(way)[list(way).index(inner) :])
+                    elif inner not in done:
+                        way[inner] = reversed(inner.inner)
+                        break
+                else:
+                    self._settle(shape)
+                    done[shape] = None
+                    way.popitem()
+        return list(done)
+
+    def _leave_out_circle(self, circle: Sequence[Shape]) -> None:
+        names = [self.name(one.term) for one in (*circle[:_TOLD], circle[0])]
+        if len(circle) > _TOLD:
+            names[-1:-1] = ["…"]
+        for shape in circle:
+            self._why.setdefault(shape.term, f"it refers to itself: {' → '.join(names)}")
+
+    def _settle(self, shape: Shape) -> None:
+        """Leave out of a shape what is left out, or the shape; what it refers to is settled."""
+        kept = []
+        for constraint in shape.constraints:
+            own = constraint.component == "Property"
+            for inner in constraint.shapes:
+                gone, partly = inner.term in self._why, inner in self._partly
+                if own and (gone or partly):
+                    self._partly.add(shape)
+                elif gone or partly:
+                    what = "which is left out" if gone else "of which a property shape is left out"
+                    self._why.setdefault(shape.term, f"it refers to {self.name(inner.term)}, {what}")
+            if not (own and constraint.value.term in self._why):
+                kept.append(constraint)
+        shape.constraints = kept
+        if shape.term in self._why:
+            shape.constraints, shape.targets = [], []
+
+    def _constraints(self, shape: Shape, values: Mapping[Any, Any]) -> Iterator[Constraint]:
         term = shape.term
         for name in _SINGLE:
-            self._one(term, name)
+            self.one(term, name)
         for name in ("class", "datatype", "equals", "disjoint", "lessThan", "lessThanOrEquals"):
             for value in values.get(sh(name), ()):
-                yield Constraint(name[0].upper() + name[1:], self._iri(term, name, value))
+                yield Constraint(name[0].upper() + name[1:], self.iri(name, value))
         for name in ("minCount", "maxCount", "minLength", "maxLength"):
-            if (count := self._whole(term, name)) is not None:
+            if (count := self.whole(term, name)) is not None:
                 yield Constraint(name[0].upper() + name[1:], count)
         for name in ("minExclusive", "minInclusive", "maxExclusive", "maxInclusive"):
-            if (bound := self._one(term, name)) is not None:
-                yield Constraint(name[0].upper() + name[1:], self._literal(term, name, bound))
-        if (kind := self._one(term, "nodeKind")) is not None:
+            if (bound := self.one(term, name)) is not None:
+                yield Constraint(name[0].upper() + name[1:], self.literal(name, bound))
+        if (kind := self.one(term, "nodeKind")) is not None:
             name = kind.value.removeprefix(SH) if isinstance(kind, ox.NamedNode) else ""
             if name not in _KINDS:
-                raise ShapesError(f"{shape}: sh:nodeKind is one of {', '.join(_KINDS)}, not {format_term(kind)}")
-            yield Constraint("NodeKind", _KINDS[name])
-        if (pattern := self._one(term, "pattern")) is not None:
-            flags = self._one(term, "flags")
-            given = (self._literal(term, "pattern", pattern).value, flags.value if flags else "")
-            if not _is_pattern(*given):
                 raise ShapesError(
-                    f"{shape}: {given[0]!r} with the flags {given[1]!r} is no regular expression of SPARQL"
+                    f"sh:nodeKind is one of {', '.join(_KINDS)}, not {format_term(kind)}{near(name, _KINDS)}"
                 )
+            yield Constraint("NodeKind", _KINDS[name])
+        if (pattern := self.one(term, "pattern")) is not None:
+            flags = self.one(term, "flags")
+            given = (self.text("pattern", pattern).value, "" if flags is None else self.text("flags", flags).value)
+            try:
+                translated(*given)
+            except (PatternError, UnsupportedPatternError) as error:
+                told = f"{given[0]!r} with the flags {given[1]!r} is no regular expression of SPARQL: {error}"
+                raise ShapesError(told) from None
             yield Constraint("Pattern", given)
-        if (tags := self._one(term, "languageIn")) is not None:
-            yield Constraint("LanguageIn", tuple(tag.value for tag in self.list(tags)))
-        unique = self._one(term, "uniqueLang")
-        if self._boolean(term, "uniqueLang") and unique.value == "true":  # the literal, not its value: section 4.4.5
+        if (tags := self.one(term, "languageIn")) is not None:
+            given_tags = self.members(tags, "languageIn")
+            yield Constraint("LanguageIn", tuple(self.text("languageIn", tag).value for tag in given_tags))
+        unique = self.one(term, "uniqueLang")
+        if self.boolean(term, "uniqueLang") and unique.value == "true":  # the literal, not its value: section 4.4.5
             yield Constraint("UniqueLang", True)
         for value in values.get(sh("hasValue"), ()):
             yield Constraint("HasValue", value)
-        if (members := self._one(term, "in")) is not None:
-            yield Constraint("In", tuple(self.list(members)))
-        if self._boolean(term, "closed"):
+        if (members := self.one(term, "in")) is not None:
+            yield Constraint("In", tuple(self.members(members, "in")))
+        if self.boolean(term, "closed"):
             yield Constraint("Closed", self._closed(term))
         for name in ("node", "property", "not"):
             for value in values.get(sh(name), ()):
-                found = self.shape(value)
-                if name == "property" and found.path is None:
-                    raise ShapesError(f"{shape}: the value of sh:property {found} has no sh:path")
+                found = self._shape(value)
+                if name == "property" and not self.values(value, sh("path")):
+                    self._why.setdefault(value, "it is a value of sh:property and has no sh:path")
                 yield Constraint(name.capitalize(), found)
         for name in _OF_LISTS:
             for value in values.get(sh(name), ()):
-                yield Constraint(name.capitalize(), tuple(self.shape(member) for member in self.list(value)))
+                yield Constraint(name.capitalize(), tuple(map(self._shape, self.members(value, name))))
         yield from self._qualified(shape)
         for value in values.get(sh("sparql"), ()):
-            if not self._boolean(value, "deactivated"):
+            if not self.boolean(value, "deactivated"):
                 yield Constraint("SPARQL", self._sparql(shape, value, "select", (), own=True))
         for component, parameters in self.components.items():
             if all(optional or path in values for path, optional in parameters) and any(
@@ -291,14 +365,12 @@ class ShapesGraph:
                 yield from self._declared(shape, component, parameters, values)
 
     def _declared(
-        self, shape: Shape, component: Any, parameters: Sequence[tuple[Any, bool]], values: Mapping[Any, list[Any]]
+        self, shape: Shape, component: Any, parameters: Sequence[tuple[Any, bool]], values: Mapping[Any, Any]
     ) -> Iterator[Constraint]:
         """The constraints of a component that the graph declares (SHACL, section 6)."""
         given = [(_local(path), values[path]) for path, _ in parameters if path in values]
         if len(parameters) > 1 and any(len(several) > 1 for _, several in given):
-            raise ShapesError(
-                f"{shape} has several values of a parameter of {format_term(component)}, which has others"
-            )
+            raise ShapesError(f"it has several values of a parameter of {format_term(component)}, which has others")
         for validator, kind in (
             *(
                 (one, "select")
@@ -310,116 +382,49 @@ class ShapesGraph:
                 value = self._sparql(shape, validator, kind, tuple(combined))
                 yield Constraint("Declared", value, component)
             return
-        raise ShapesError(f"{format_term(component)}, which {shape} uses, has no validator for it")
+        raise ShapesError(f"{format_term(component)}, which it uses, has no validator for it")
 
     def _sparql(
         self, shape: Shape, term: Any, kind: str, parameters: tuple[tuple[str, Any], ...], *, own: bool = False
     ) -> SparqlConstraint:
-        text = self._one(term, kind)
-        if not isinstance(text, ox.Literal):
-            raise ShapesError(f"{format_term(term)}, of {shape}, has no sh:{kind}, which alone can be checked")
-        messages = tuple(one for one in self.values(term, sh("message")) if isinstance(one, ox.Literal))
+        text = self.one(term, kind)
+        if text is None:
+            raise ShapesError(f"its SPARQL constraint has no sh:{kind}, which alone can be checked")
         given = (("currentShape", shape.term), *parameters)
         constraint = SparqlConstraint(
-            term, text.value, kind == "ask", tuple(self.prefixes(term).items()), given, messages, shape.path, own
+            *(term, self.text(kind, text).value, kind == "ask", tuple(self.prefixes(term).items()), given),
+            *(self._messages(term), shape.path, own),
         )
         constraint.expect()
         return constraint
 
     def _closed(self, term: Any) -> Closed:
-        allowed = set(self.list(ignored)) if (ignored := self._one(term, "ignoredProperties")) is not None else set()
+        ignored = self.one(term, "ignoredProperties")
+        allowed = set() if ignored is None else set(self.members(ignored, "ignoredProperties"))
         for value in self.values(term, sh("property")):
-            path = self._one(value, "path")
+            path = self.one(value, "path")
+            if path is None:
+                raise ShapesError("it is closed, and a value of sh:property has no sh:path")
             if isinstance(path, ox.NamedNode):
                 allowed.add(path)
         return Closed(frozenset(allowed))
 
     def _qualified(self, shape: Shape) -> Iterator[Constraint]:
         term = shape.term
-        least, most = self._whole(term, "qualifiedMinCount"), self._whole(term, "qualifiedMaxCount")
+        least, most = self.whole(term, "qualifiedMinCount"), self.whole(term, "qualifiedMaxCount")
         for value in self.values(term, sh("qualifiedValueShape")):
-            disjoint = self._boolean(term, "qualifiedValueShapesDisjoint")
+            disjoint = self.boolean(term, "qualifiedValueShapesDisjoint")
             siblings = tuple(self._siblings(term, value)) if disjoint else ()
-            yield Constraint("Qualified", (self.shape(value), least, most, siblings))
+            yield Constraint("Qualified", (self._shape(value), least, most, siblings))
 
     def _siblings(self, term: Any, own: Any) -> Iterator[Shape]:
         """The other qualified value shapes of the shapes that a property shape belongs to."""
-        found = {}
-        for values in self._graph.values():
-            properties = values.get(sh("property"), ())
-            if term in properties:
-                for other in properties:
-                    found.update(dict.fromkeys(self.values(other, sh("qualifiedValueShape"))))
+        found: dict[Any, None] = {}
+        for owner in self.owners(term, sh("property")):
+            for other in self.values(owner, sh("property")):
+                found |= dict.fromkeys(self.values(other, sh("qualifiedValueShape")))
         found.pop(own, None)
-        return map(self.shape, found)
-
-    # -- values ---------------------------------------------------------------------------------------------------
-
-    def list(self, head: Any) -> list[Any]:
-        """The members of an rdf:List; ShapesError for what is none."""
-        members: list[Any] = []
-        seen = set()
-        while head != _NIL:
-            first, rest = (self.values(head, ox.NamedNode(RDF + name)) for name in ("first", "rest"))
-            if head in seen or len(first) != 1 or len(rest) != 1:
-                raise ShapesError(f"{format_term(head)} is no well-formed list")
-            seen.add(head)
-            members.append(first[0])
-            head = rest[0]
-        return members
-
-    def path(self, term: Any, depth: int = 0) -> Path:
-        """The property path that a node stands for."""
-        if isinstance(term, ox.NamedNode):
-            return Path("predicate", predicate=term, term=term)
-        if depth > _DEEPEST or not isinstance(term, ox.BlankNode):
-            raise ShapesError(f"{format_term(term)} is no property path")
-
-        def inner(member: Any) -> Path:
-            return self.path(member, depth + 1)
-
-        if self.values(term, ox.NamedNode(RDF + "first")):
-            members = self.list(term)
-            if len(members) < 2:
-                raise ShapesError(f"{format_term(term)}: a path that is a list has two members at least")
-            return Path("sequence", tuple(map(inner, members)), term=term)
-        makers: dict[str, Callable[[Any], Path]] = {
-            "inversePath": lambda value: Path("inverse", (inner(value),), term=term),
-            "alternativePath": lambda value: Path("alternative", tuple(map(inner, self.list(value))), term=term),
-            "zeroOrMorePath": lambda value: Path("*", (inner(value),), term=term),
-            "oneOrMorePath": lambda value: Path("+", (inner(value),), term=term),
-            "zeroOrOnePath": lambda value: Path("?", (inner(value),), term=term),
-        }
-        for name, make in makers.items():
-            if (value := self._one(term, name)) is not None:
-                return make(value)
-        raise ShapesError(f"{format_term(term)} is no property path")
-
-    def _boolean(self, term: Any, name: str) -> bool:
-        value = self._one(term, name)
-        if value is None:
-            return False
-        if not isinstance(value, ox.Literal) or value.value not in ("true", "false", "1", "0"):
-            raise ShapesError(f"{format_term(term)}: sh:{name} is true or false, not {format_term(value)}")
-        return value.value in ("true", "1")
-
-    def _whole(self, term: Any, name: str) -> int | None:
-        value = self._one(term, name)
-        if value is None:
-            return None
-        if not isinstance(value, ox.Literal) or not value.value.removeprefix("+").isdecimal():
-            raise ShapesError(f"{format_term(term)}: sh:{name} is a whole number, not {format_term(value)}")
-        return int(value.value)
-
-    def _iri(self, term: Any, name: str, value: Any) -> Any:
-        if not isinstance(value, ox.NamedNode) and not (name == "class" and isinstance(value, ox.BlankNode)):
-            raise ShapesError(f"{format_term(term)}: sh:{name} is an IRI, not {format_term(value)}")
-        return value
-
-    def _literal(self, term: Any, name: str, value: Any) -> ox.Literal:
-        if not isinstance(value, ox.Literal):
-            raise ShapesError(f"{format_term(term)}: sh:{name} is a literal, not {format_term(value)}")
-        return value
+        return map(self._shape, found)
 
     # -- SPARQL ---------------------------------------------------------------------------------------------------
 
@@ -435,8 +440,8 @@ class ShapesGraph:
             seen.add(ontology)
             waiting += self.values(ontology, owl_imports)
             for declaration in self.values(ontology, sh("declare")):
-                prefix, namespace = self._one(declaration, "prefix"), self._one(declaration, "namespace")
-                if prefix is None or namespace is None:
-                    raise ShapesError(f"{format_term(ontology)}: sh:declare has an sh:prefix and an sh:namespace")
+                prefix, namespace = self.one(declaration, "prefix"), self.one(declaration, "namespace")
+                if not isinstance(prefix, ox.Literal) or not isinstance(namespace, ox.Literal | ox.NamedNode):
+                    raise ShapesError(f"sh:declare of {format_term(ontology)} has an sh:prefix and an sh:namespace")
                 found[prefix.value] = namespace.value
         return found

@@ -15,9 +15,12 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import QueryError, ShapesError
+from worlds.graph.query.evaluation import read_only, syntax_error, try_out
+from worlds.graph.query.guard import check
+from worlds.graph.query.limits import NO_LIMITS
 from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Element, Group
-from worlds.graph.query.tokens import Edit, tokenize
+from worlds.graph.query.tokens import Edit, Token, tokenize
 from worlds.graph.terms import RDF, format_term
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.rules.paths import Path
@@ -29,6 +32,7 @@ _BATCH = 500  # focus nodes of one query
 _ROW = "worlds_row"
 _AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT", "GROUP", "HAVING", "LIMIT", "OFFSET")
 _FORBIDDEN = ("MINUS", "VALUES", "SERVICE")
+_TOLD = 200  # characters of what a parser says
 _PLAIN = ("iri", "name", "variable", "string", "number", "language")
 _TYPE = ox.NamedNode(RDF + "type")
 
@@ -83,12 +87,22 @@ class SparqlConstraint:
 
     def expect(self) -> None:
         """ShapesError for a query that does not parse, or holds what pre-binding forbids (SHACL, appendix A)."""
-        name = format_term(self.term)
+        name = format_term(self.term) if isinstance(self.term, ox.NamedNode) else "its constraint"
         try:
-            ox.Store().query(self.query.text, prefixes=dict(self.prefixes))
-            tokens = self.query.tokens
+            check(self.text, allow_network=True)  # how deep it is
+            prefixes = dict(self.prefixes)
+            try_out(self.text, lambda: read_only(self.query.text, prefixes), NO_LIMITS)
+            self._expect(name, self.query.tokens)
         except (SyntaxError, ValueError, QueryError) as error:
-            raise ShapesError(f"the query of {name} does not parse: {error}") from error
+            told = syntax_error(error, self.query.text, prefixes) if isinstance(error, SyntaxError) else error
+            if isinstance(told, QueryError) and told.kind == "prefix":  # those of the world are not those of shapes
+                where = f"line {told.line}, column {told.column}"
+                told = QueryError(f"{where}: the prefix '{told.prefix}:' is declared neither in it nor by sh:prefixes")
+            raise ShapesError(f"the query of {name} does not parse: {str(told)[:_TOLD]}") from error
+        except RecursionError:
+            raise ShapesError(f"the query of {name} is nested too deeply") from None
+
+    def _expect(self, name: str, tokens: Sequence[Token]) -> None:
         bound = {*self.names, *(parameter for parameter, _ in self.parameters), "shapesGraph"}
         for index, token in enumerate(tokens):
             if token.is_word(*_FORBIDDEN):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ from worlds.quads.dictionary import Ids
 from worlds.quads.rows import distinct as once
 from worlds.rules.components import union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import NO_IDS, Path, within
-from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape
+from worlds.rules.nodes import RDF_TYPE
+from worlds.rules.paths import NO_IDS, Path, Walks, within
+from worlds.rules.shapes import SUBCLASS_OF, Shape, ShapesGraph
 from worlds.rules.sparql import SparqlConstraint
 
 _TYPE = Path("predicate", predicate=RDF_TYPE)
@@ -38,11 +39,6 @@ EVERYTHING = Trigger(None, False, (), above="everything")
 """Any changed triple touches all targets: of a query whose patterns are not all connected with the focus node."""
 
 
-def triggers(shape: Shape) -> list[Trigger]:
-    """All triggers of a shape with targets."""
-    return list(dict.fromkeys([*_of_targets(shape), *_of_shape(shape, ())]))
-
-
 def _of_targets(shape: Shape) -> Iterator[Trigger]:
     for kind, term in shape.targets:
         if kind == "targetClass":
@@ -56,33 +52,32 @@ def _of_class(term: Any, steps: Steps) -> Iterator[Trigger]:
     yield Trigger(SUBCLASS_OF, False, (*steps, _CLASSES), term)
 
 
-def _of_shape(shape: Shape, steps: Steps) -> Iterator[Trigger]:
+def _of_shape(shape: Shape) -> Iterator[Trigger]:
+    """What a shape asks for itself, not by the shapes that it refers to; `steps` lead from its focus nodes."""
     if not shape.constraints:
         return
-    reach = steps
+    reach: Steps = ()
     if shape.path is not None:
-        yield from _of_path(shape.path, steps, False)
-        reach = (*steps, shape.path)
+        yield from _of_path(shape.path, (), False)
+        reach = (shape.path,)
     for constraint in shape.constraints:
         component, value = constraint.component, constraint.value
         if component == "Class":
             yield from _of_class(value, reach)
         elif component in _OF_PAIRS:
-            yield Trigger(value, False, steps)
+            yield Trigger(value, False, ())
         elif component == "Closed":
             yield Trigger(None, False, reach)
         elif component in ("SPARQL", "Declared"):
-            yield from _of_query(value, steps, reach)
-        for inner in constraint.shapes:
-            yield from _of_shape(inner, reach)
+            yield from _of_query(value, reach)
 
 
-def _of_query(query: SparqlConstraint, steps: Steps, reach: Steps) -> Iterator[Trigger]:
+def _of_query(query: SparqlConstraint, reach: Steps) -> Iterator[Trigger]:
     if query.links is None:
         yield EVERYTHING
         return
     for link in query.links:
-        way = (*(reach if link.of_value else steps), *link.steps)
+        way = (*(reach if link.of_value else ()), *link.steps)
         if link.path and query.path is not None:
             yield from _of_path(query.path, way, False)
         else:
@@ -112,58 +107,80 @@ def _turned(path: Path, inverse: bool) -> Path:
 class Touched:
     """Finds the focus nodes of shapes that changed triples can touch."""
 
-    def __init__(self, shapes: Sequence[Shape]) -> None:
-        self._triggers = [(shape, trigger) for shape in shapes for trigger in triggers(shape)]
-        steps = {path for _, trigger in self._triggers for path in trigger.steps if path.kind == "predicate"}
-        self._walked = {path.predicate for path in steps} - {RDF_TYPE}  # all instances of a class are too many
+    def __init__(self, graph: ShapesGraph) -> None:
+        self._order = graph.order
+        self._triggers = {shape: list(dict.fromkeys(_of_shape(shape))) for shape in graph.order}
+        self._targets = {shape: list(dict.fromkeys(_of_targets(shape))) for shape in graph.shapes}
+        every = [*self._triggers.values(), *self._targets.values()]
+        self._all = [trigger for triggers in every for trigger in triggers]
+        steps = {path for one in self._all for path in one.steps}
+        steps |= {shape.path for shape in graph.order if shape.path is not None and any(shape.inner)}
+        walked = {path.predicate for path in steps if path.kind == "predicate"}
+        self._walked = walked - {RDF_TYPE}  # all instances of a class are too many
 
     @property
     def terms(self) -> Iterable[Any]:
         """The terms that are looked up."""
         return {
             term
-            for _, one in self._triggers
+            for one in self._all
             for term in (one.predicate, one.above)
             if term is not None and one is not EVERYTHING
         }
 
-    def foci(self, changed: Ids, terms: Terms, both: Triples) -> dict[Shape, Ids | None]:
+    def foci(
+        self, changed: Ids, terms: Terms, both: Triples, look: Callable[[], object] = lambda: None
+    ) -> dict[Shape, Ids | None]:
         """Shape → focus nodes, ascending, of changed triples, int64 [n, 3]; `both` are those of the two states.
 
-        None stands for all targets.
+        None stands for all targets. What touches a shape touches the nodes from which the shapes that refer to it lead
+        there: each shape is looked at once.
         """
         if not len(changed):
             return {}
-        whole = {shape for shape, trigger in self._triggers if trigger is EVERYTHING}
-        found: dict[Shape, list[Ids]] = {}
-        walked: dict[tuple[Steps, bytes], Ids] = {}
-        present = set(once(changed[:, 1]).tolist())
         both.expect(self._walked, inverse=True)
-        for shape, trigger in self._triggers:
-            if shape in whole:
-                continue
+        walks = Walks(both, look)
+        present = set(once(changed[:, 1]).tolist())
+
+        def reached(trigger: Trigger) -> Ids | None:
+            if trigger is EVERYTHING:
+                return None
             rows = changed
             if trigger.predicate is not None:
                 number = terms.id(trigger.predicate)
                 if number not in present:
-                    continue
+                    return NO_IDS
                 rows = changed[changed[:, 1] == number]
             if trigger.above is not None:
                 rows = rows[within(rows[:, 2], both.below([trigger.above], SUBCLASS_OF))]
-            nodes = once(rows[:, 2 if trigger.inverse else 0])
-            if not len(nodes):
-                continue
-            key = (trigger.steps, nodes.tobytes())
-            if key not in walked:
-                walked[key] = _back(trigger.steps, nodes, both)
-            found.setdefault(shape, []).append(walked[key])
-        return {shape: union(parts) for shape, parts in found.items()} | dict.fromkeys(whole)
+            return _back(trigger.steps, once(rows[:, 2 if trigger.inverse else 0]), walks)
+
+        found: dict[Shape, Ids | None] = {}
+        for shape in self._order:
+            steps = () if shape.path is None else (shape.path,)
+            parts = [reached(one) for one in self._triggers[shape]]
+            for nodes in (found[inner] for inner in shape.inner if inner in found):
+                parts.append(None if nodes is None else _back(steps, nodes, walks))
+            _keep(found, shape, parts)
+        for shape, triggers in self._targets.items():
+            _keep(found, shape, [reached(one) for one in triggers])
+        return {shape: found[shape] for shape in self._targets if shape in found}
 
 
-def _back(steps: Steps, nodes: Ids, both: Triples) -> Ids:
+def _keep(found: dict[Shape, Ids | None], shape: Shape, parts: Sequence[Ids | None]) -> None:
+    """Add nodes that a shape is touched at; None for all."""
+    known = found.get(shape, NO_IDS)
+    some = [one for one in (known, *parts) if one is not None]
+    if len(some) <= len(parts):
+        found[shape] = None
+    elif any(map(len, some)):
+        found[shape] = union(some)
+
+
+def _back(steps: Steps, nodes: Ids, walks: Walks) -> Ids:
     """The nodes from which steps lead to others."""
     for path in reversed(steps):
         if not len(nodes):
             return NO_IDS
-        nodes = once(path.walk(both, nodes, inverse=True)[1])
+        nodes = once(walks.walk(path, nodes, inverse=True)[1])
     return nodes

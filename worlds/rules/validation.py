@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from worlds.errors import ShapesError
 from worlds.quads.dictionary import Ids
 from worlds.quads.rows import distinct as once
 from worlds.rules.components import Checks, union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import Pairs, less, within
-from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
+from worlds.rules.nodes import RDF_TYPE
+from worlds.rules.paths import NO_IDS, Pairs, Walks, less, within
+from worlds.rules.shapes import SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.rules.sparql import Ask, SparqlConstraint
+
+Weights: TypeAlias = NDArray[np.float64]
+_T = TypeVar("_T")
+_REPEATED = 1_000_000  # results more than there are different ones
 
 
 @dataclass(frozen=True)
@@ -29,44 +37,67 @@ class Violation:
     message: str | None = None  # of a SPARQL constraint
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """What violates a constraint: columns of focus, value and a closed shape's predicate, and what a query says."""
+
+    constraint: Constraint
+    focus: Ids
+    value: Ids
+    predicate: Ids | None = None
+    said: Sequence[str | None] = ()
+
+
 @dataclass
-class _Outcome:
-    """What a shape found: which nodes do not conform, and the results that say why."""
+class _Answers:
+    """What is known of a shape: of which nodes, which of them do not conform, and why."""
 
-    failing: list[Ids] = field(default_factory=list)
-    results: list[Violation] = field(default_factory=list)
+    nodes: Ids = field(default_factory=lambda: NO_IDS)
+    failing: Ids = field(default_factory=lambda: NO_IDS)
+    findings: list[_Finding] = field(default_factory=list)
 
-    def add(self, shape: Shape, constraint: Constraint, found: Pairs, predicates: Ids | None = None) -> None:
-        if not len(found[0]):
-            return
-        self.failing.append(found[0])
-        more = np.full_like(found[0], -1) if predicates is None else predicates
-        for focus, value, predicate in zip(*(column.tolist() for column in (*found, more)), strict=True):
-            self.results.append(Violation(shape, constraint, focus, value, predicate))
+
+Asked: TypeAlias = tuple[Shape, Ids]
+Answering: TypeAlias = Generator[Asked, Ids, _T]
+"""Gives a value; on the way it asks which of some nodes do not conform to a shape."""
 
 
 class Validator:
-    """Validates nodes of one state of the world against a graph of shapes."""
+    """Validates nodes of one state of the world against a graph of shapes.
 
-    def __init__(self, shapes: ShapesGraph, terms: Terms, triples: Triples, ask: Ask) -> None:
-        """`ask` answers the queries of SPARQL constraints, over the same state."""
+    The answer of a shape on a node, and where a path leads from it, are found once. So the time is a polynomial in
+    shapes and data, and nothing recurses from shape to shape.
+    """
+
+    def __init__(
+        self, shapes: ShapesGraph, terms: Terms, triples: Triples, ask: Ask, look: Callable[[], object] = lambda: None
+    ) -> None:
+        """`ask` answers the queries of SPARQL constraints, over the same state; `look`, called often, may raise."""
         self._shapes = shapes
         self._ask = ask
+        self._look = look
         self._terms = terms
         self._triples = triples
+        self._walks = Walks(triples, look)
         self._checks = Checks(terms, triples)
-        for shape in shapes.shapes:
+        self._answers: dict[Shape, _Answers] = {}
+        self.empty: dict[Any, None] = {}  # target classes that were found to have no instances
+        self._places = {shape: place for place, shape in enumerate(reversed(shapes.order))}
+        for shape in shapes.order:
             _expect(shape, triples)
 
     def run(self, among: Ids | None = None) -> list[Violation]:
         """The results of all shapes on their targets, of those `among` some nodes if these are given."""
-        found = ((shape, self.targets(shape, among)) for shape in self._shapes.shapes)
-        return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
+        return self.touched(dict.fromkeys(self._shapes.shapes, among))
 
     def touched(self, foci: Mapping[Shape, Ids | None]) -> list[Violation]:
         """The results of some shapes, each on those of some nodes that it targets, or on all (None)."""
-        found = ((shape, self.targets(shape, nodes)) for shape, nodes in foci.items())
-        return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
+        found: list[Violation] = []
+        for shape, among in foci.items():
+            nodes = self.targets(shape, among)
+            self._failing(shape, nodes)
+            found += self._results(shape, nodes)
+        return found
 
     def targets(self, shape: Shape, among: Ids | None) -> Ids:
         """The focus nodes of a shape (section 2.1.3), ascending."""
@@ -78,6 +109,7 @@ class Validator:
                 classes = self._triples.below([term], SUBCLASS_OF)
                 if among is None:
                     nodes = self._triples.pairs(RDF_TYPE, classes, inverse=True)[1]
+                    self.empty.update({} if len(nodes) else {term: None})
                 else:
                     of, kinds = self._triples.pairs(RDF_TYPE, among, inverse=False)
                     nodes = of[within(kinds, classes)]
@@ -88,43 +120,68 @@ class Validator:
         every = union(found)
         return every if among is None else every[within(every, among)]
 
-    def conforming(self, shape: Shape, nodes: Ids) -> Ids:
-        """The nodes that conform to a shape."""
-        return less(nodes, union(self._validate(shape, nodes).failing))
+    # -- which nodes conform --------------------------------------------------------------------------------------
 
-    def _validate(self, shape: Shape, nodes: Ids) -> _Outcome:
-        outcome = _Outcome()
+    def _failing(self, shape: Shape, nodes: Ids) -> Ids:
+        """The nodes that do not conform to a shape; what answers wait for others stand in a list, not on the stack."""
+        waiting = [self._answer(shape, nodes)]
+        given: Ids | None = None
+        while waiting:
+            try:
+                asked = waiting[-1].send(given)  # type: ignore[arg-type]  # nothing, at first
+            except StopIteration as done:
+                waiting.pop()
+                given = done.value
+            else:
+                waiting.append(self._answer(*asked))
+                given = None
+        assert given is not None
+        return given
+
+    def _answer(self, shape: Shape, nodes: Ids) -> Answering[Ids]:
         if not len(nodes) or not shape.constraints:
-            return outcome
-        pairs = (nodes, nodes) if shape.path is None else shape.path.walk(self._triples, nodes)
-        for constraint in shape.constraints:
-            self._check(shape, constraint, nodes, pairs, outcome)
-        return outcome
+            return NO_IDS
+        known = self._answers.setdefault(shape, _Answers())
+        fresh = less(nodes, known.nodes)
+        if len(fresh):
+            pairs = self._values(shape, fresh)
+            failing = [known.failing]
+            for constraint in shape.constraints:
+                self._look()
+                failing.append((yield from self._check(shape, constraint, fresh, pairs)))
+            known.nodes, known.failing = once(np.concatenate([known.nodes, fresh])), union(failing)
+        found: Ids = nodes[within(nodes, known.failing)]
+        return found
 
-    def _check(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs, outcome: _Outcome) -> None:
+    def _values(self, shape: Shape, nodes: Ids) -> Pairs:
+        return (nodes, nodes) if shape.path is None else self._walks.walk(shape.path, nodes)
+
+    def _check(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs) -> Answering[Ids]:
+        """The nodes that violate a constraint; keeps why."""
         component, value = constraint.component, constraint.value
+        found: list[_Finding] = []
         if component == "Property":
-            inner = self._validate(value, once(pairs[1]))
-            reached = dict(zip(*(column.tolist() for column in np.unique(pairs[1], return_counts=True)), strict=True))
-            for result in inner.results:  # once for each node that leads to its focus
-                outcome.results += [result] * reached.get(result.focus, 1)
-            outcome.failing.append(pairs[0][within(pairs[1], union(inner.failing))])
-        elif component == "Closed":
+            inner = yield value, once(pairs[1])  # its findings are the shape's inside
+            violating: Ids = pairs[0][within(pairs[1], inner)]
+            return violating
+        if component == "Closed":
             focus, predicates, objects = self._checks.closed(value, pairs)
-            outcome.add(shape, constraint, (focus, objects), predicates)
+            found = [_Finding(constraint, focus, objects, predicates)]
         elif component == "Qualified":
-            for name, found in self._qualified(value, nodes, pairs):
-                outcome.add(shape, Constraint(name, value), found)
+            for name, bad in (yield from self._qualified(value, nodes, pairs)):
+                found.append(_Finding(Constraint(name, value), *bad))
         elif component in ("Node", "Not", "And", "Or", "Xone"):
-            values = once(pairs[1])
-            met = ~within(pairs[1], self._logical(component, value, values))
-            outcome.add(shape, constraint, (pairs[0][met], pairs[1][met]))
+            passing = yield from self._logical(component, value, once(pairs[1]))
+            met = ~within(pairs[1], passing)
+            found = [_Finding(constraint, pairs[0][met], pairs[1][met])]
         elif component in ("SPARQL", "Declared"):
-            self._sparql(shape, constraint, nodes, pairs, outcome)
+            found = [self._sparql(shape, constraint, nodes, pairs)]
         else:
-            outcome.add(shape, constraint, self._checks.run(component, value, nodes, pairs))
+            found = [_Finding(constraint, *self._checks.run(component, value, nodes, pairs))]
+        self._answers[shape].findings += [one for one in found if len(one.focus)]
+        return union(one.focus for one in found)
 
-    def _sparql(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs, outcome: _Outcome) -> None:
+    def _sparql(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs) -> _Finding:
         query: SparqlConstraint = constraint.value
         asked = pairs if query.ask else (nodes, nodes)
         known = self._terms.terms({*asked[0].tolist(), *asked[1].tolist()})
@@ -132,57 +189,83 @@ class Validator:
         solutions = list(query.solutions([(known[focus], known[value]) for focus, value in listed], self._ask))
         terms = [term for one in solutions for term in (one.value, one.path) if term is not None]
         ids = dict(zip(terms, self._terms.ids(terms), strict=True))
+        rows = []
         for one in solutions:
             focus, value = listed[one.row]
             if one.value is not None:
                 value = ids[one.value]
             elif shape.path is not None and not query.ask:
                 value = -1
-            predicate = -1 if one.path is None else ids[one.path]
-            outcome.results.append(Violation(shape, constraint, focus, value, predicate, one.message))
-        outcome.failing.append(np.array([listed[one.row][0] for one in solutions], dtype=np.int64))
+            rows.append((focus, value, -1 if one.path is None else ids[one.path]))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        return _Finding(constraint, columns[0], columns[1], columns[2], [one.message for one in solutions])
 
-    def _logical(self, component: str, value: Any, nodes: Ids) -> Ids:
+    def _logical(self, component: str, value: Any, nodes: Ids) -> Answering[Ids]:
         """The nodes that a logical constraint lets pass."""
         if component == "Node":
-            return self.conforming(value, nodes)
+            return less(nodes, (yield value, nodes))
         if component == "Not":
-            return less(nodes, self.conforming(value, nodes))
+            return (yield value, nodes)
         count = np.zeros(len(nodes), dtype=np.int64)
         for member in value:
-            count += within(nodes, self.conforming(member, nodes))
+            count += ~within(nodes, (yield member, nodes))
         met = count == len(value) if component == "And" else count > 0 if component == "Or" else count == 1
         passing: Ids = nodes[met]
         return passing
 
-    def _qualified(self, value: Any, nodes: Ids, pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+    def _qualified(self, value: Any, nodes: Ids, pairs: Pairs) -> Answering[list[tuple[str, Pairs]]]:
         shape, least, most, siblings = value
         values = once(pairs[1])
-        good = self.conforming(shape, values)
+        good = less(values, (yield shape, values))
         for sibling in siblings:
-            good = less(good, self.conforming(sibling, values))
-        counted = pairs[0][within(pairs[1], good)]
-        count = np.searchsorted(counted, nodes, "right") - np.searchsorted(counted, nodes, "left")
-        for name, bad in (
-            ("QualifiedMinCount", nodes[count < (least or 0)]),
-            ("QualifiedMaxCount", nodes[count > (np.inf if most is None else most)]),
-        ):
-            yield name, (bad, np.full_like(bad, -1))
+            good = good[within(good, (yield sibling, values))]
+        met = within(pairs[1], good)
+        counted = pairs[0][met], pairs[1][met]
+        return [
+            ("QualifiedMinCount", self._checks.counted(nodes, counted, least or 0, np.inf)),
+            ("QualifiedMaxCount", self._checks.counted(nodes, counted, 0, np.inf if most is None else most)),
+        ]
 
+    # -- why the others do not ------------------------------------------------------------------------------------
 
-def _constraints(shape: Shape) -> Iterator[Constraint]:
-    for constraint in shape.constraints:
-        yield constraint
-        for inner in constraint.shapes:
-            yield from _constraints(inner)
+    def _results(self, root: Shape, nodes: Ids) -> list[Violation]:
+        """What was found of nodes: by the shape, then by the property shapes inside, once for each way to a value."""
+        found: list[Violation] = []
+        weights: dict[Shape, tuple[Ids, Weights]] = {root: (nodes, np.ones(len(nodes)))}
+        repeated = 0.0
+        places = [(self._places[root], root)]  # a shape comes after all that refer to it
+        while places:
+            _, shape = heappop(places)
+            some, count = weights.pop(shape)
+            for finding in self._answers[shape].findings if shape in self._answers else ():
+                rows = np.flatnonzero(within(finding.focus, some))
+                times = count[np.searchsorted(some, finding.focus[rows])]
+                if (repeated := repeated + float((times - 1).sum())) > _REPEATED:
+                    raise ShapesError(f"property shapes in one another find the same over {_REPEATED:,} times")
+                for row, more in zip(rows.tolist(), times.tolist(), strict=True):
+                    predicate = -1 if finding.predicate is None else int(finding.predicate[row])
+                    said = finding.said[row] if finding.said else None
+                    pair = int(finding.focus[row]), int(finding.value[row])
+                    found += [Violation(shape, finding.constraint, *pair, predicate, said)] * int(more)
+            for inner in (one.value for one in shape.constraints if one.component == "Property"):
+                focus, values = self._values(shape, some)
+                met = within(values, self._answers[inner].failing) if inner in self._answers else values < 0
+                if not met.any():
+                    continue
+                if inner not in weights:
+                    heappush(places, (self._places[inner], inner))
+                known, times = weights.get(inner, (NO_IDS, np.empty(0)))
+                more = np.concatenate([count[np.searchsorted(some, focus[met])], times])
+                reached, back = np.unique(np.concatenate([values[met], known]), return_inverse=True)
+                weights[inner] = reached, np.minimum(np.bincount(back, more), 1e12)
+        return found
 
 
 def _expect(shape: Shape, triples: Triples) -> None:
     """Announce the predicates that the nodes of a shape will be asked for."""
     triples.expect([RDF_TYPE])
-    for constraint in _constraints(shape):
+    for constraint in shape.constraints:
         if constraint.component in ("Equals", "Disjoint", "LessThan", "LessThanOrEquals"):
             triples.expect([constraint.value])
-    for inner in (shape, *(one for constraint in _constraints(shape) for one in constraint.shapes)):
-        if inner.path is not None and inner.path.kind == "predicate":
-            triples.expect([inner.path.predicate])
+    if shape.path is not None and shape.path.kind == "predicate" and shape.constraints:
+        triples.expect([shape.path.predicate])

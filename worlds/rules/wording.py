@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.terms import format_term
+from worlds.graph.terms import format_term, listed
 from worlds.rules.shapes import Constraint, Shape
 
 _KINDS = {"IRI": "an IRI", "BlankNode": "a blank node", "Literal": "a literal"}
@@ -56,7 +56,7 @@ def sentence(constraint: Constraint, value: Any, predicate: Any, prefixes: Mappi
         "NodeKind": lambda: "is not " + " or ".join(_KINDS[kind] for kind in sorted(asked)),
         "Pattern": lambda: f"does not match {asked[0]!r}" + (f" (flags {asked[1]})" if asked[1] else ""),
         "LanguageIn": lambda: f"is in none of the languages {', '.join(asked)}",
-        "In": lambda: f"is none of the values allowed: {_listed([short(one) for one in asked])}",
+        "In": lambda: f"is none of the values allowed: {listed(asked, _LISTED, short)}",
     }
     if name in said:
         told = said[name]()
@@ -74,8 +74,3 @@ def _count(name: str, asked: Any, shape: Any) -> str:
     if name == "QualifiedMinCount":
         return f"fewer than {least} {'value conforms' if least == 1 else 'values conform'} to {shape(inner)}"
     return f"more than {most} {'value conforms' if most == 1 else 'values conform'} to {shape(inner)}"
-
-
-def _listed(members: Sequence[str]) -> str:
-    more = len(members) - _LISTED
-    return ", ".join(members[:_LISTED]) + (f" and {more} more" if more > 0 else "")

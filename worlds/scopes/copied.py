@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from worlds.errors import OpenError
 from worlds.file.backup import copy_world
 from worlds.quads.rows import difference, unique_quads
 from worlds.scopes.past import PastWriter
@@ -36,6 +37,8 @@ def copied(connection: Connection) -> Connection:
         copy.run("PRAGMA journal_mode = MEMORY")
         copy.run("PRAGMA locking_mode = EXCLUSIVE")
         copy.run("PRAGMA synchronous = OFF")
+    except OSError as error:
+        raise OpenError(f"{name}, a copy for readers, cannot be written: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):  # the open file lives on
             Path(name).unlink()

@@ -22,6 +22,7 @@ class Forwarding(Parts):
     _world: Any
     _slice: Slice
     proposal: Callable[[int], Any]
+    merge: Callable[..., Any]
     _together: Callable[..., Any]
 
     @property
@@ -53,6 +54,8 @@ class Forwarding(Parts):
 
     def propose(self, **change: Any) -> Any:
         """See `World.propose`."""
+        if merged := change.get("merge"):  # as the scope sees it, first: the world knows of more
+            self.merge(*merged, dry_run=True)
         return self._left(self._world.propose, **self._of_scope(change))
 
     def amend(self, id: int, **change: Any) -> Any:
@@ -66,6 +69,8 @@ class Forwarding(Parts):
         if update is not None:
             change["add"], change["remove"] = self._together(change.get("add"), change.get("remove"), update)
         quads = {name: self._namespaces.quads(given) for name in _QUADS if (given := change.get(name)) is not None}
+        if not all(self._slice.has(quad.graph_name) for given in quads.values() for quad in given):  # there or not
+            refuse("a proposal about other graphs")
         return {**change, **quads}
 
     def _left(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:

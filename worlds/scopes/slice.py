@@ -28,7 +28,7 @@ from worlds.sql.rebuilding import without
 from worlds.sql.values import as_text
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.changing.proposal import Proposal
     from worlds.embedders.base import Embedder
     from worlds.texts.policy import TextPolicy
     from worlds.verbs.parts import Parts

@@ -49,7 +49,7 @@ class Fused(NamedTuple):
     term: int  # the literal; below 0, see `term_of`, a profile or a statement
     start: int
     end: int
-    text: str | bytes | None  # None where stages follow, most of whose candidates are not shown
+    text: str | bytes | None  # None where more are found than are shown
     vector: int | None
     weight: float  # of the predicates that the text stands under
     coverage: float  # what words count beside vectors, where the best text does not hold all of them
@@ -204,6 +204,11 @@ def candidates(rows: Sequence[Fused], cited: Cited, *, by_subject: bool) -> Cand
     return Candidates(
         rows, row, subjects[first[order]], scores[row], pair[by_pair], subjects[by_pair], predicates[by_pair]
     )
+
+
+def ended(rows: Iterable[Fused], depth: int) -> bool:
+    """Whether no list of this depth was cut."""
+    return all(int(rank) < depth for row in rows for rank in row.ranks.split(","))
 
 
 def enough(found: Candidates, most: int | None, given: Cursor | None, limit: int) -> bool:

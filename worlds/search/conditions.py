@@ -10,9 +10,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import FilterError
-from worlds.quads.dictionary import (
-    DEFAULT_GRAPH,
-)
+from worlds.quads.dictionary import DEFAULT_GRAPH
 
 _SUBJECT = re.compile(r"[?$]subject\b")
 _TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")

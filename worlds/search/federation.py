@@ -1,271 +1,246 @@
-"""Searches of several worlds as one: each list's raw values are merged, and fused once.
+"""Searches of several worlds as one: each finds its best, whose values are merged into two lists and fused once.
 
-BM25 needs to know how many texts there are, how long they are, and how many have each term: these are summed over the
-worlds first. Cosines need nothing. So a text has the score that it would have in one world with all the texts.
+BM25 needs to know how many texts there are, how long they are, and how many have each term: these are summed first.
+Cosines need nothing. So a text has the score that it would have in one world with all the texts.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.errors import EmbedderError, WorldsError
-from worlds.search.candidates import Candidates, enough
-from worlds.search.engine import Searches, depth_of
+from worlds.search.answering import answer
+from worlds.search.candidates import Candidates, Fused, ended
+from worlds.search.engine import Searches, WorldSearch
 from worlds.search.facets import NAMES, Facets, ordered
-from worlds.search.federated_candidates import GroupFacts, Place, Together, together
-from worlds.search.fusion import Found, Scores, fuse
+from worlds.search.facts import Bools, Embedded, Read, texts_of
+from worlds.search.fusion import Found, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
 from worlds.search.language import spoken
-from worlds.search.member import MemberSearch, Statistics
-from worlds.search.notes import nearest_to_hits, no_word
-from worlds.search.options import MOST_CANDIDATES
-from worlds.search.ranking import Ranked, prepare
+from worlds.search.notes import noted
 from worlds.search.request import Identity, SearchRequest
 from worlds.search.showing import Shown
-from worlds.search.stages import Cursor, rest, sent_cursor
+from worlds.search.stages import Decay, Floats, Indexes, sent_cursor
 from worlds.search.statement import pending_factor
+from worlds.sql.values import as_text
 
-_DEEPER = 4  # times as long lists, where they hold too few subjects
+_SPARE = 8  # how much longer a world's first lists are than one and a half of its even share
+_WORLD = 32  # bits of a chunk's id, before the world's place
 
-Chunk = tuple[int, int]
-"""A world's place in the group, and the id of a chunk there."""
-
-
-@dataclass(frozen=True)
-class _Lists:
-    """What the lists of all worlds give: scores by place."""
-
-    scores: dict[Chunk, Scores]
-    depth: int
-    whole: bool  # whether no list was cut
-    everywhere: Statistics
+Place = tuple[int, int]
+"""A world's place in the group, and the place of a row or a candidate there."""
 
 
 class GroupSearches:
     """Searches of several worlds, by their names, as one."""
 
     def __init__(self, members: Mapping[str, Searches]) -> None:
-        self._names = list(members)
-        self._members = list(members.values())
-        self._parts = [member.part for member in self._members]
+        self._members = members
 
     def run(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
         """The answer, by the options of `World.search`."""
-        clock = Clock()
-        requests, identity = self._requests(text, options)
+        requests = self._requests(text, options)
+        identity = Identity(list(requests), [request.identity.digest for request in requests.values()])
         cursor = options.get("cursor")
         given = None if cursor is None else sent_cursor(cursor, identity.digest)
-        first = replace(requests[0], cursor=given)
-        with self._snapshots(clock):
-            searches, all_, lists = self._found(first, requests, clock)
-            found, stages = all_.found, first.stages
-            with clock.step("notes"):
-                notes = self._notes(requests, searches, found)
-            wanted = first.limit + (0 if given is None else len(given.keys))
-            facts = GroupFacts(searches, all_)
-            ranking = prepare(first.text, stages, found, facts, wanted=wanted, given=given, clock=clock)
-            if stages.rerank is None:
-                ranked = ranking()
-                chosen = rest(ranked.order, found.key, given, first.limit)
-            with clock.step("hits"):
-                shown = self._shown(searches, all_, range(len(found)) if stages.rerank else chosen)
-        if stages.rerank is not None:  # which can take seconds, in which the worlds are not to wait
-            ranked = ranking()
-            chosen = rest(ranked.order, found.key, given, first.limit)
-        with clock.step("hits"):
-            hits = self._hits(searches, all_, shown, ranked, chosen, explain=explain)
-        clock.stop()
-        told = self._explained(first, requests, searches, lists, ranked, len(found), clock, notes)
+        first = replace(next(iter(requests.values())), cursor=given, identity=identity)
+        stages = replace(first.stages, related=False)
+        searches = {
+            name: WorldSearch(member.engine, replace(requests[name], stages=stages), member.notes)
+            for name, member in self._members.items()
+        }
+        return answer(GroupSearch(first, searches), explain=explain)
 
-        def following(count: int) -> str:
-            keys = [found.key(candidate) for candidate in chosen[:count]]
-            return Cursor([*keys, *(() if given is None else given.keys)]).text(identity.digest)
-
-        def facets() -> Facets:
-            return self._facets(requests)
-
-        more = len(hits) == first.limit
-        if lists.whole and stages.diversity is None:  # which puts no more in order than are wanted
-            more = len(rest(ranked.order, found.key, given, first.limit + 1)) > first.limit
-        return SearchResults(hits, told, facets, following, more=more)
-
-    def _notes(
-        self, requests: Sequence[SearchRequest], searches: Sequence[MemberSearch], found: Candidates
-    ) -> tuple[str, ...]:
-        """What holds of every world, and of the hits of all."""
-        members = [member.notes for member in self._members]
-        asked: list[dict[str, str]] = []
-        beside: list[dict[str, str]] = []
-        for notes, request in zip(members, requests, strict=True):
-            for all_, told in zip((asked, beside), notes.unknown(request), strict=True):
-                all_.append(told)
-        unknown, others = _shared(asked), _shared(beside)
-        if len(found):
-            return (*unknown, *others, *no_word(requests[0], found))
-        why = [notes.why_nothing(one.request, one.eligible) for notes, one in zip(members, searches, strict=True)]
-        return (*(unknown or nearest_to_hits(why)), *others)
-
-    # -- what is asked --------------------------------------------------------------------------------------------
-
-    def _requests(self, text: str, options: Mapping[str, Any]) -> tuple[list[SearchRequest], Identity]:
+    def _requests(self, text: str, options: Mapping[str, Any]) -> dict[str, SearchRequest]:
         """Each world's request, all with the vector that the question has in the first that embeds it."""
-        if options.get("syntax", "words") != "words":
-            raise ValueError(
-                "a search of several worlds takes words; an FTS5 expression is for one of them: its value is one number"
-            )
-        if len({part.filters.policy.tokenizer for part in self._parts}) > 1:
+        members = self._members.values()
+        if len({member.engine.filters.policy.tokenizer for member in members}) > 1:
             raise WorldsError("these worlds read words by different tokenizers, so that BM25 cannot be compared")
-        if options.get("mode") != "text" and len({member.model for member in self._members} - {None}) > 1:
+        if options.get("mode") != "text" and len({member.requests.model for member in members} - {None}) > 1:
             raise EmbedderError(
                 "these worlds were embedded by different models, whose vectors cannot be compared: mode='text' "
                 "searches their words"
             )
-        made: dict[int, SearchRequest] = {}
-        vector = options.get("vector")
-        embedded: Any = None
+        made: dict[str, SearchRequest] = {}
+        vector, embedded = options.get("vector"), None
         plain = {name: value for name, value in options.items() if name not in ("cursor", "vector")}
-        for place in sorted(range(len(self._members)), key=lambda place: self._members[place].model is None):
-            its = self._members[place].requests
-            given = its.of_its_own(plain, [member.requests for member in self._members])
-            request = its.own(text, vector=vector if embedded is None else embedded, **given)
+        for name, member in sorted(self._members.items(), key=lambda one: one[1].requests.model is None):
+            given = member.requests.of_its_own(plain, [one.requests for one in members])
+            request = member.requests.own(text, vector=vector if embedded is None else embedded, **given)
             if embedded is None:
                 embedded = request.vector
-            made[place] = request if request.vector is None else replace(request, vector=embedded)
-        requests = [made[place] for place in range(len(made))]
-        return requests, Identity(self._names, [request.identity.digest for request in requests])
+            made[name] = request if request.vector is None else replace(request, vector=embedded)
+        return {name: made[name] for name in self._members}
+
+
+class GroupSearch:
+    """`Asked` of several worlds."""
+
+    _by_world: list[Candidates]
+    _homes: list[list[Place]]  # of each candidate; where it has the best score first
+    _rows: list[Place]  # where each row comes from
+    _depth: int
+
+    def __init__(self, request: SearchRequest, members: Mapping[str, WorldSearch]) -> None:
+        """`request` is the first world's."""
+        self.request = request
+        self._names = list(members)
+        self._members = list(members.values())
+
+    def ahead(self, clock: Clock) -> None:
+        """Do what each world does before it is held."""
+        for member in self._members:
+            member.ahead(clock)
 
     @contextmanager
-    def _snapshots(self, clock: Clock) -> Iterator[None]:
+    def snapshot(self, clock: Clock) -> Iterator[None]:
         """One state of each world, whose statements the clock notes; all groups take locks in the same order."""
         with ExitStack() as stack:
-            for part in sorted(self._parts, key=id):
-                stack.enter_context(part.connection.snapshot())
-                stack.enter_context(part.connection.watched(clock.ran))
+            for member in sorted(self._members, key=lambda member: id(member.engine.connection)):
+                stack.enter_context(member.snapshot(clock))
             yield
 
-    # -- lists and candidates -------------------------------------------------------------------------------------
+    def found(self, depth: int, clock: Clock) -> tuple[Candidates, bool]:
+        """What lists of this depth hold, best first, and whether that is all there is."""
+        rows, whole = self._fused(depth, clock)
+        with clock.step("quads"):
+            by_world = [
+                member.candidates([row for world, row in rows if world == at])
+                for at, member in enumerate(self._members)
+            ]
+            return self._together(by_world), whole
 
-    def _found(
-        self, first: SearchRequest, requests: Sequence[SearchRequest], clock: Clock
-    ) -> tuple[list[MemberSearch], Together, _Lists]:
-        with clock.step("filter"):
-            languages = spoken(first, [part.languages for part in self._parts])
-            searches = [part.begin(request, languages) for part, request in zip(self._parts, requests, strict=True)]
-        depth, most = depth_of(first), first.stages.per_subject
+    def _fused(self, depth: int, clock: Clock) -> tuple[list[Found], bool]:
+        """What the worlds find, fused, and whether that is all there is."""
+        self._depth = depth
+        languages = spoken(self.request, [one.engine.statements.languages for one in self._members])
+        for one in self._members:
+            if languages or one.engine.statements.languages.known:  # else it reads English by itself
+                one.request = replace(one.request, languages=languages)
+        everywhere = reduce(add, [one.corpus() for one in self._members])
+        asked = {at: depth * 3 // (2 * len(self._members)) + _SPARE for at in range(len(self._members))}
+        found: dict[int, list[Fused]] = {}
         while True:
-            with clock.step("lists"):
-                lists = self._lists(searches, depth)
-            with clock.step("candidates"):
-                all_ = self._together(searches, lists, first)
-            enough_ = lists.whole or enough(all_.found, most, first.cursor, first.limit)
-            if enough_ or depth >= MOST_CANDIDATES:
-                return searches, all_, lists
-            depth = min(depth * _DEEPER, MOST_CANDIDATES)
+            for at, part in asked.items():
+                found[at] = self._members[at].rows(min(part, depth), clock, whole=True, everywhere=everywhere)
+            rows = [(at, row) for at, own in found.items() for row in own]
+            worded = self._members[0].prepared.match is not None
+            both = worded and any(one.request.vector is not None for one in self._members)
+            factor = pending_factor(self.request) if both else 1.0
+            with clock.step("statement"):
+                fused, exhausted = fuse(self._members[0].engine.connection, rows, self.request, depth, factor)
+            # A world may have more that belong into the lists where all that it gave is there.
+            asked = {at: depth for at in exhausted if asked.get(at, depth) < depth and not ended(found[at], asked[at])}
+            if not asked:
+                longest = max((max(row.vector_rank or 0, row.text_rank or 0) for _, row in fused), default=0)
+                return fused, longest < depth and all(ended(own, depth) for own in found.values())
 
-    def _lists(self, searches: Sequence[MemberSearch], depth: int) -> _Lists:
-        request = searches[0].request
-        everywhere = reduce(add, [search.statistics for search in searches])
-        nearest = [search.nearest(depth) for search in searches]
-        similarity = {(at, chunk): value for at, rows in enumerate(nearest) for chunk, value in rows}
-        vectors = sorted(similarity, key=lambda place: (-similarity[place], place))[:depth]
-        both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
-        completed = both and request.fusion != "rrf"
-        bm25: dict[Chunk, float | None] = {}
-        ranks: dict[Chunk, int] = {}
-        for at, search in enumerate(searches):
-            also = [chunk for world, chunk in vectors if world == at] if completed else []
-            for chunk, value, rank in search.relevant(everywhere, depth, also):
-                bm25[at, chunk], ranks[at, chunk] = value, rank
-        texts = sorted(
-            (place for place, rank in ranks.items() if rank <= depth), key=lambda place: (bm25[place] or 0.0, place)
-        )[:depth]
-        found: dict[Chunk, Found] = {}
-        for rank, place in enumerate(vectors, 1):
-            found[place] = Found(rank, similarity[place])
-        for rank, place in enumerate(texts, 1):
-            one = found.setdefault(place, Found())
-            one.text_rank, one.bm25 = rank, bm25[place]
-        coverage = 1.0
-        if completed:
-            for place in vectors:
-                found[place].bm25 = bm25.get(place)
-            for at, search in enumerate(searches):
-                missing = [chunk for world, chunk in texts if world == at and found[world, chunk].similarity is None]
-                for chunk, value in search.similarities(missing).items():
-                    found[at, chunk].similarity = value
-            if request.fusion == "relative" and texts:
-                coverage = _coverage(searches[texts[0][0]], texts[0][1], everywhere)
-        return _Lists(fuse(found, request, coverage), depth, max(len(vectors), len(texts)) < depth, everywhere)
+    def _together(self, by_world: list[Candidates]) -> Candidates:
+        """The candidates as one world would have them: a text that several have is one."""
+        texts = [
+            texts_of(one.engine.connection, found.rows) for one, found in zip(self._members, by_world, strict=True)
+        ]
+        about = [one.subjects(found) for one, found in zip(self._members, by_world, strict=True)]
+        of_row: dict[Place, list[int]] = defaultdict(list)
+        for at, found in enumerate(by_world):
+            for candidate, place in enumerate(found.row.tolist()):
+                of_row[at, place].append(candidate)
+        rows: list[Fused] = []
+        self._rows = []
+        numbers: dict[object, int] = {}
+        homes: dict[tuple[int, str], list[Place]] = defaultdict(list)
+        best = [(-row.score, at, place) for at, found in enumerate(by_world) for place, row in enumerate(found.rows)]
+        for _, at, place in sorted(best):
+            row = by_world[at].rows[place]
+            number = numbers.setdefault(texts[at][place] if row.term > 0 else (at, row.chunk), len(rows))
+            if number == len(rows):
+                rows.append(row._replace(chunk=at << _WORLD | row.chunk, text=texts[at][place]))
+                self._rows.append((at, place))
+            for candidate in of_row[at, place]:
+                name = about[at][candidate]
+                homes[number, f"{at} {name}" if name.startswith("_:") else name].append((at, candidate))
+        self._by_world, self._homes = by_world, list(homes.values())
+        row_of = np.array([number for number, _ in homes], dtype=np.intp)
+        none = np.empty(0, dtype=np.int64)  # quads are their worlds'
+        return Candidates(
+            rows,
+            row_of,
+            np.array([_number(name) if name else 0 for _, name in homes], dtype=np.int64),
+            np.array([row.score for row in rows], dtype=np.float64)[row_of],
+            np.empty(0, dtype=np.intp),
+            none,
+            none,
+        )
 
-    def _together(self, searches: Sequence[MemberSearch], lists: _Lists, request: SearchRequest) -> Together:
-        by_subject = request.stages.per_subject is not None
-        both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
-        factor = pending_factor(request) if both else 1.0
-        by_world: list[Candidates] = []
-        for at, search in enumerate(searches):
-            scores = [(chunk, score) for (world, chunk), score in lists.scores.items() if world == at]
-            by_world.append(search.candidates(search.fused(scores, factor, 2 * lists.depth), by_subject=by_subject))
-        return together(searches, by_world, by_subject=by_subject)
+    def notes(self, found: Candidates) -> tuple[str, ...]:
+        """What holds of every world, and of the hits of all."""
+        return noted([(one.noting, one.request, one.prepared.eligible) for one in self._members if one.noting], found)
 
-    # -- hits -----------------------------------------------------------------------------------------------------
+    def facts(self, found: Candidates) -> GroupFacts:
+        """What any of the worlds says of a candidate that it has."""
+        return GroupFacts(self._members, self._by_world, self._homes, self._rows)
 
-    @staticmethod
-    def _shown(searches: Sequence[MemberSearch], all_: Together, chosen: Sequence[int]) -> list[Shown]:
+    def shown(self, chosen: Sequence[int]) -> list[Shown]:
         """What hits of these candidates read from each world."""
-        homes = [home for one in chosen for home in all_.homes[one]]
+        homes = [home for one in chosen for home in self._homes[one]]
         return [
-            search.shown([candidate for world, candidate in homes if world == at], all_.by_world[at])
-            for at, search in enumerate(searches)
+            member.shown([candidate for world, candidate in homes if world == at])
+            for at, member in enumerate(self._members)
         ]
 
-    def _hits(
-        self,
-        searches: Sequence[MemberSearch],
-        all_: Together,
-        shown: Sequence[Shown],
-        ranked: Ranked,
-        chosen: Sequence[int],
-        *,
-        explain: bool,
-    ) -> list[Hit]:
-        scores = {place: float(ranked.scores[one]) for one in chosen for place in all_.homes[one]}
+    def hits(self, chosen: Sequence[int], scores: Sequence[float], shown: list[Shown], *, explain: bool) -> list[Hit]:
+        """The hits of these candidates, in their order, each with those of its other homes."""
+        score = {home: one for candidate, one in zip(chosen, scores, strict=True) for home in self._homes[candidate]}
         made: dict[Place, Hit] = {}
-        for at, search in enumerate(searches):
-            found = all_.by_world[at]
-            wanted = [candidate for world, candidate in scores if world == at]
-            if wanted:
-                here = np.zeros(len(found))
-                here[wanted] = [scores[at, candidate] for candidate in wanted]
-                order = Ranked(np.arange(len(found)), here)
-                hits = search.hits(wanted, found, order, shown[at], explain=explain)
-                made |= {
-                    (at, candidate): replace(hit, world=self._names[at])
-                    for candidate, hit in zip(wanted, hits, strict=True)
-                }
-        steps = ranked.steps(chosen) if explain else [None] * len(chosen)
+        for at, member in enumerate(self._members):
+            own = {home: one for home, one in score.items() if home[0] == at}
+            hits = member.hits([candidate for _, candidate in own], list(own.values()), shown[at], explain=explain)
+            made |= {home: replace(hit, world=self._names[at]) for home, hit in zip(own, hits, strict=True)}
         return [
-            replace(made[homes[0]], others=tuple(made[home] for home in homes[1:]), steps=step)
-            for homes, step in zip([all_.homes[one] for one in chosen], steps, strict=True)
+            replace(made[first], others=tuple(made[home] for home in others))
+            for first, *others in (self._homes[candidate] for candidate in chosen)
         ]
 
-    def _facets(self, requests: Sequence[SearchRequest]) -> Facets:
-        with self._snapshots(Clock()):
-            languages = spoken(requests[0], [part.languages for part in self._parts])
-            searches = [part.begin(request, languages) for part, request in zip(self._parts, requests, strict=True)]
-            lists = self._lists(searches, requests[0].candidates)
+    def explanation(self) -> Explanation:
+        """How the candidates were found, in all worlds together."""
+        told = {name: member.explanation() for name, member in zip(self._names, self._members, strict=True)}
+        each = list(told.values())
+        vectors = {name: one for name, one in told.items() if one.plan is not None}
+        compared = [one.compared for one in vectors.values()]
+        eligible = [one.eligible for one in each if one.eligible is not None]
+        notes = [note for note in each[0].notes if all(note in one.notes for one in each)]
+        notes += [f"{name}: {note}" for name, one in told.items() for note in one.notes if note not in notes]
+        if self.request.stages.related:
+            notes.insert(0, "a search of several worlds does not walk over their quads, so no related texts were added")
+        return replace(
+            each[0],
+            mode="text" if not vectors else next(iter(vectors.values())).mode,
+            plan=", ".join(sorted({one.plan for one in vectors.values() if one.plan})) or None,
+            reason="; ".join(f"{name}: {one.reason}" for name, one in vectors.items()) or each[0].reason,
+            eligible=sum(eligible) if eligible else None,
+            compared=None if None in compared or not vectors else sum(filter(None, compared)),
+            words=", ".join(sorted({one.words for one in each if one.words})) or None,
+            depth=self._depth,
+            notes=tuple(notes),
+        )
+
+    def facets(self) -> Facets:
+        """The sums of the worlds' facets."""
+        clock = Clock()
+        with self.snapshot(clock):
+            rows, _ = self._fused(self.request.candidates, clock)
             counted = [
-                search.facets(
-                    [chunk for (world, chunk), score in lists.scores.items() if world == at and score.vector_rank]
-                )
-                for at, search in enumerate(searches)
+                member.counted([row for world, row in rows if world == at]) for at, member in enumerate(self._members)
             ]
         sums: dict[str, Counter[str]] = defaultdict(Counter)
         for one in counted:
@@ -274,59 +249,70 @@ class GroupSearches:
         own = {name: ordered(sums.pop(name)) for name in NAMES}
         return Facets(**own, values={name: ordered(counts) for name, counts in sums.items()})
 
-    def _explained(
+
+class GroupFacts:
+    """`Facts` of several worlds: what any of them says of a candidate that it has."""
+
+    def __init__(
         self,
-        first: SearchRequest,
-        requests: Sequence[SearchRequest],
-        searches: Sequence[MemberSearch],
-        lists: _Lists,
-        ranked: Ranked,
-        count: int,
-        clock: Clock,
-        told: tuple[str, ...],
-    ) -> Explanation:
-        plans = {name: search.plan for name, search in zip(self._names, searches, strict=True) if search.plan}
-        eligible = [search.eligible.passages for search in searches if search.eligible is not None]
-        compared = [plan.compared for plan in plans.values()]
-        match = searches[0].match
-        if first.stages.related:
-            told += ("a search of several worlds does not walk over their quads, so no related texts were added",)
-        common = [note for note in first.notes if all(note in request.notes for request in requests)]
-        notes = common + [
-            f"{name}: {note}"
-            for name, request in zip(self._names, requests, strict=True)
-            for note in request.notes
-            if note not in common
-        ]
-        return Explanation(
-            query=first.text,
-            mode="text" if not plans else "hybrid" if match is not None else "vector",
-            plan=", ".join(sorted({plan.name for plan in plans.values()})) or None,
-            reason="; ".join(f"{name}: {plan.reason}" for name, plan in plans.items()) or "no vector leg",
-            eligible=sum(eligible) if eligible else None,
-            compared=None if None in compared or not plans else sum(filter(None, compared)),
-            match=match,
-            words=None if match is None else "scan",
-            languages=searches[0].languages,
-            fusion="rrf" if first.fusion == "rrf" else f"{first.fusion}, {first.normalise}",
-            depth=lists.depth,
-            candidates=count,
-            stages=tuple(one.name for one in ranked.done),
-            notes=(*told, *notes, *ranked.notes),
-            milliseconds=clock.milliseconds,
-            defaults=first.defaults,
-            statements=clock.statements,
-        )
+        members: Sequence[WorldSearch],
+        by_world: Sequence[Candidates],
+        homes: Sequence[Sequence[Place]],
+        rows: Sequence[Place],
+    ) -> None:
+        self._members = [member.facts(found) for member, found in zip(members, by_world, strict=True)]
+        self._count = len(homes)
+        self._rows = rows
+        self._places: list[Indexes] = [np.zeros(len(found), dtype=np.intp) for found in by_world]  # of candidates, here
+        for number, places in enumerate(homes):
+            for at, candidate in places:
+                self._places[at][candidate] = number
+
+    def matching(self, pattern: str) -> Bools:
+        """Which candidates have a subject that matches a pattern over ?subject in its world, [n]."""
+        return self._any(lambda member: member.matching(pattern))
+
+    def greatest(self, predicate: ox.NamedNode, read: Read) -> tuple[Floats, list[str]]:
+        """Each candidate's greatest value under a predicate, NaN without one, [n], and what could not be read."""
+        values = np.full(self._count, np.nan)
+        wrong: list[str] = []
+        for member, places in zip(self._members, self._places, strict=True):
+            if len(places):
+                own, unread = member.greatest(predicate, read)
+                np.fmax.at(values, places, own)
+                wrong += unread
+        return values, wrong
+
+    def evergreen(self, decay: Decay) -> Bools:
+        """Which candidates never age, [n]."""
+        return self._any(lambda member: member.evergreen(decay))
+
+    def names(self) -> Bools:
+        """Which candidates are labels or aliases, [n]."""
+        return self._any(lambda member: member.names())
+
+    def embedded(self) -> Embedded:
+        """The vectors of the rows, each of the world that it comes from."""
+        tables = [member.embedded() for member in self._members]
+        vectors = np.zeros((len(self._rows), max(table.vectors.shape[1] for table in tables)), np.float32)
+        known = np.zeros(len(vectors), dtype=bool)
+        for number, (at, place) in enumerate(self._rows):
+            if tables[at].known[place]:
+                vectors[number], known[number] = tables[at].vectors[place], True
+        return Embedded(vectors, known)
+
+    def texts(self, rows: Sequence[Fused]) -> list[str]:
+        """The texts of rows, which they have."""
+        return [as_text(row.text or "") for row in rows]
+
+    def _any(self, read: Callable[[Any], Bools]) -> Bools:
+        """Which candidates are true in any world."""
+        found = np.zeros(self._count, dtype=bool)
+        for member, places in zip(self._members, self._places, strict=True):
+            found[places[read(member)]] = True
+        return found
 
 
-def _shared(told: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """What all worlds tell, in the words of that one which hints at most."""
-    return tuple(max((one[note] for one in told), key=len) for note in told[0] if all(note in one for one in told))
-
-
-def _coverage(search: MemberSearch, chunk: int, everywhere: Statistics) -> float:
-    """The square root of the share that the best text has of the question's inverse document frequencies."""
-    weights = [everywhere.telling(term) for term in search.terms]
-    total = sum(weights)
-    held = sum(everywhere.telling(term) for term in search.held(chunk))
-    return float(np.sqrt(held / total)) if total else 1.0
+def _number(name: str) -> int:
+    """A number for a subject that is the same in every world and every search: 62 bits of a digest."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 2

@@ -65,11 +65,7 @@ class _Resolved:
     def met(self, subjects: Ids, predicates: Ids, graphs: Ids) -> Any:
         """Which of the quads, given by columns, meet all conditions but the language's."""
         met = np.ones(len(subjects), dtype=bool)
-        for allowed, column in (
-            (self.subjects, subjects),
-            (self.predicates, predicates),
-            (self.graphs, graphs),
-        ):
+        for allowed, column in ((self.subjects, subjects), (self.predicates, predicates), (self.graphs, graphs)):
             if allowed is not None:
                 met &= among(column, allowed)
         return met
@@ -132,11 +128,7 @@ class Filters:
     """Resolves filters, and keeps the eligible sets of recent ones while the world stays as it is."""
 
     def __init__(
-        self,
-        connection: Connection,
-        dictionary: Dictionary,
-        chunks: ChunkStore,
-        where_subjects: WhereSubjects,
+        self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, where_subjects: WhereSubjects
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
@@ -446,10 +438,7 @@ class Filters:
             languages = [tag for (tag,) in self._connection.rows(_SQL["languages"])]
             matching = [tag for tag in languages if any(_matches(tag, range_) for range_ in tags)]
             ids = np.concatenate(
-                [
-                    _NO_IDS,
-                    *[self._connection.column(_SQL["chunks_in_language"], (tag,)) for tag in matching],
-                ]
+                [_NO_IDS, *[self._connection.column(_SQL["chunks_in_language"], (tag,)) for tag in matching]]
             )
             keep &= np.isin(chunks, ids) == sought
         return keep

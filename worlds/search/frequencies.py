@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from worlds.sql import statements
@@ -30,6 +31,32 @@ class TextState(NamedTuple):
     rollbacks: int  # of this connection, after which ids are given again
 
 
+@dataclass(frozen=True)
+class Corpus:
+    """What BM25 counts, which can be added: texts, their tokens, and how many texts have each term."""
+
+    rows: int
+    tokens: int
+    counts: Counter[str]  # by FTS5 expression
+
+    def __add__(self, other: Corpus) -> Corpus:
+        return Corpus(self.rows + other.rows, self.tokens + other.tokens, self.counts + other.counts)
+
+    @property
+    def average(self) -> float:
+        """Tokens a text."""
+        return self.tokens / self.rows if self.tokens else 1.0
+
+    def telling(self, term: str) -> float:
+        """The inverse document frequency of a term, 0 for one that more than half of the texts have."""
+        count = self.counts[term]
+        return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
+
+    def weight(self, term: str) -> float:
+        """What BM25 multiplies a term by."""
+        return max(self.telling(term), _LEAST)
+
+
 class Frequencies:
     """In how many chunks the terms of queries stand; remembered while the texts stay as they are."""
 
@@ -52,42 +79,17 @@ class Frequencies:
                 self.rows, self.tokens = read_numbers(state.record)
         return state
 
-    def weigh(self, terms: Sequence[str]) -> list[tuple[str, float]]:
-        """Each term, an FTS5 expression, with its inverse document frequency as FTS5's BM25 has it, from 0 on."""
-        return [(term, self._weight(count)) for term, count in self._counted(terms)]
-
-    def matches(self, terms: Sequence[str]) -> int:
-        """In how many chunks the terms stand, one that has several of them counted as often."""
-        return sum(count for _, count in self._counted(terms))
-
-    def weights(self, terms: Sequence[str]) -> list[tuple[str, float, float]]:
-        """Each distinct term that stands anywhere, what BM25 multiplies it by, and that as often as it was asked."""
-        asked = Counter(terms)
-        told = [(term, self.weight(count)) for term, count in self._counted(list(asked)) if count]
-        return [(term, weight, weight * asked[term]) for term, weight in told]
-
-    def weight(self, count: int) -> float:
-        """What BM25 multiplies a term by that so many chunks have."""
-        return max(self._weight(count), _LEAST)
-
-    def note(self, term: str, count: int) -> None:
-        """So many chunks have a term, as the texts are now."""
-        self._counts[term] = count
-
-    @property
-    def average(self) -> float:
-        """Tokens a chunk."""
-        return self.tokens / self.rows if self.tokens else 1.0
-
-    def _counted(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+    def corpus(self, terms: Iterable[str]) -> Corpus:
+        """What BM25 counts, of these terms."""
         self.agree()
         for term in terms:
             if term not in self._counts:
                 self._counts[term] = self._connection.value(_SQL["count_matches"], (term,))
-        return [(term, self._counts[term]) for term in terms]
+        return Corpus(self.rows, self.tokens, Counter({term: self._counts[term] for term in terms}))
 
-    def _weight(self, count: int) -> float:
-        return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
+    def note(self, term: str, count: int) -> None:
+        """So many chunks have a term, as the texts are now."""
+        self._counts[term] = count
 
 
 def length_power(fusion: str, syntax: str, tokenizer: str) -> float:

@@ -1,76 +1,86 @@
-"""The fusion of two lists, in Python, for lists that several worlds gave; in one world sql/search.sql does the same."""
+"""The fusion of what several worlds found, by the pieces of SQL that fuse the lists of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+import json
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from worlds.search.candidates import Fused
 from worlds.search.request import SearchRequest
+from worlds.search.statement import SCORES, fusion_values
+from worlds.sql import compile_statement, texts
+from worlds.sql.connection import Connection
 
-K = TypeVar("K")
+_PIECES = texts("search.sql")
+_FUSED = [
+    "score",
+    "vector_rank",
+    "similarity",
+    "vector_score",
+    "text_rank",
+    "bm25",
+    "text_score",
+    "coverage",
+    "pending",
+]
+_PLACES = 12  # after the point, in which two worlds agree on a BM25: each may work it out in its own way
+FUSED = {
+    fusion: compile_statement(
+        f"WITH {_PIECES['given_of_worlds'].strip()},\n{_PIECES['found'].strip()},\n{scores.strip()},\n"
+        f"{_PIECES['weighed_of_worlds'].strip()},\n{_PIECES['summed'].strip()}\n{_PIECES['fused_of_worlds'].strip()}"
+    )
+    for fusion, scores in SCORES.items()
+}
+
+Found: TypeAlias = tuple[int, Fused]
+"""The place of a world, and a row that it found."""
 
 
-class Scores(NamedTuple):
-    """What the lists give a text, as the columns of `scores` in sql/search.sql."""
+def fuse(
+    connection: Connection, found: Sequence[Found], request: SearchRequest, depth: int, pending_factor: float
+) -> tuple[list[Found], set[int]]:
+    """The rows in the first `depth` of all by cosine, or of all by BM25, best first.
 
-    vector_rank: int | None
-    similarity: float | None
-    vector_score: float | None
-    text_rank: int | None
-    bm25: float | None
-    text_score: float | None
-    coverage: float
-
-
-@dataclass
-class Found:
-    """What the lists know of a text."""
-
-    vector_rank: int | None = None
-    similarity: float | None = None
-    text_rank: int | None = None
-    bm25: float | None = None
-
-
-def fuse(found: Mapping[K, Found], request: SearchRequest, coverage: float) -> dict[K, Scores]:
-    """The scores of all that was found, by the fusion that the request asks for; higher is better."""
-    vector_weight, text_weight = float(request.weights["vector"]), float(request.weights["text"])
-    if request.fusion == "rrf":
-        return {
-            key: Scores(
-                one.vector_rank,
-                one.similarity,
-                None if one.vector_rank is None else vector_weight / (request.k + one.vector_rank),
-                one.text_rank,
-                one.bm25,
-                None if one.text_rank is None else text_weight / (request.k + one.text_rank),
-                1.0,
-            )
-            for key, one in found.items()
-        }
-    similarities = [one.similarity for one in found.values() if one.similarity is not None]
-    relevances = [one.bm25 for one in found.values() if one.bm25 is not None]
-    theoretical = request.normalise == "theoretical"
-    high, low = max(similarities, default=0.0), -1.0 if theoretical else min(similarities, default=0.0)
-    best = min(relevances, default=0.0)
-    worst = 0.0 if theoretical else max((one.bm25 or 0.0 for one in found.values()), default=0.0)
-    return {
-        key: Scores(
-            one.vector_rank,
-            one.similarity,
-            None
-            if one.similarity is None
-            else vector_weight * _share(one.similarity - low, high - low, max(min(one.similarity, 1.0), 0.0)),
-            one.text_rank,
-            one.bm25,
-            None if one.bm25 is None else text_weight * coverage * _share(worst - one.bm25, worst - best, 1.0),
-            coverage,
+    And the worlds that gave no more to one of these lists than stands in it.
+    """
+    found = sorted(found, key=lambda one: (one[0], one[1].chunk))  # of equals the first is best
+    near, all_near = _ranks(found, depth, lambda row: row.vector_rank, lambda row: -(row.similarity or 0.0))
+    worded, all_worded = _ranks(found, depth, lambda row: row.text_rank, lambda row: round(row.bm25 or 0.0, _PLACES))
+    listed = sorted({*near, *worded})
+    completed = request.fusion != "rrf"  # else what is in a list of its world alone has no value
+    given = [
+        (
+            near.get(at),
+            row.similarity if completed or at in near else None,
+            worded.get(at),
+            row.bm25 if completed or at in worded else None,
+            row.weight,
+            pending_factor if row.vector is None else 1.0,
+            row.label_score,
         )
-        for key, one in found.items()
-    }
+        for at, row in ((at, found[at][1]) for at in listed)
+    ]
+    best = next(iter(worded), None)
+    statement = FUSED[request.fusion]
+    values = statement.bind(
+        rows_json=json.dumps(given),
+        coverage=1.0 if best is None else found[best][1].coverage,
+        compared=-1,
+        **fusion_values(request),
+    )
+    fused: list[Found] = []
+    for place, *own in connection.rows(statement, values):
+        world, row = found[listed[place]]
+        fused.append((world, row._replace(**dict(zip(_FUSED, own, strict=True)))))
+    return fused, all_near | all_worded
 
 
-def _share(part: float, whole: float, without_spread: float) -> float:
-    """`part` of `whole`, from 0 to 1; `without_spread` where all values are equal, so that `whole` is 0."""
-    return part / whole if whole else without_spread
+def _ranks(
+    found: Sequence[Found], depth: int, rank: Callable[[Fused], int | None], value: Callable[[Fused], float]
+) -> tuple[dict[int, int], set[int]]:
+    """The places of the first rows of a list over all worlds with their ranks, best first, and who has no others."""
+    listed = [at for at, (_, row) in enumerate(found) if rank(row) is not None]
+    listed.sort(key=lambda at: value(found[at][1]))
+    others = {found[at][0] for at in listed[depth:]}
+    return {at: rank for rank, at in enumerate(listed[:depth], 1)}, {found[at][0] for at in listed} - others

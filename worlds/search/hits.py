@@ -15,7 +15,6 @@ from worlds.graph.records import As, Count, Iri, Quad, Record, Spare, Triple
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary
-from worlds.texts.segmentation import unsegment
 
 if TYPE_CHECKING:
     from worlds.search.facets import Facets
@@ -94,16 +93,16 @@ class Explanation(Record):
     languages: tuple[str, ...]  # that the words are read in; none where that is English alone
     fusion: str  # rrf, or relative with its normalisation
     depth: int  # how long each list could be
-    candidates: int  # what fusion handed to the stages
-    stages: tuple[str, ...]  # that were done, in their order
-    notes: tuple[str, ...]  # what could not be done, and what was done instead
-    milliseconds: dict[str, Annotated[float, As(_thousandths)]]  # by step
-    defaults: Annotated[Mapping[str, str], Spare]  # options that the world has its own for, and where: open or policy
-    statements: Annotated[tuple[RanStatement, ...], Spare]  # all that ran, in their order
+    candidates: int = 0  # what fusion handed to the stages
+    stages: tuple[str, ...] = ()  # that were done, in their order
+    notes: tuple[str, ...] = ()  # what could not be done, and what was done instead
+    milliseconds: dict[str, Annotated[float, As(_thousandths)]] = field(default_factory=dict)  # by step
+    defaults: Annotated[Mapping[str, str], Spare] = field(default_factory=dict)  # the world's own, from open or policy
+    statements: Annotated[tuple[RanStatement, ...], Spare] = ()  # all that ran, in their order
 
     @property
     def sql(self) -> Annotated[str, Spare]:
-        """The statement that fused, the last one where lists had to be longer; "" for a search of several worlds."""
+        """The statement that fused, the last one where lists had to be longer."""
         return self._fused.sql
 
     @property
@@ -340,14 +339,11 @@ class SearchResults(Sequence[Hit], Tabular):
 
 def make_snippet(marked: str) -> str:
     """Some 240 characters of an FTS5-highlighted text, around its densest part; matches become **match**."""
-    text = unsegment(marked)
-    # A segmented word was marked character by character, or across its separators: join what touches.
-    text = text.replace(_MARKS[1] + _MARKS[0], "")
     plain: list[str] = []
     spans: list[tuple[int, int]] = []
     length = 0
     begin: int | None = None
-    for character in text:
+    for character in marked:
         if character == _MARKS[0]:
             begin = length
         elif character == _MARKS[1]:

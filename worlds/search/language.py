@@ -13,6 +13,7 @@ from worlds.search.words import MAX_CHARS, read_query
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.languages import ENGLISH, indexed, is_stop_word, key, primary, words_of
+from worlds.texts.segmentation import fold
 
 _SQL = statements("queries.sql")
 _LOOKED_AT = 200  # texts with a word whose languages are asked
@@ -72,7 +73,7 @@ def spoken(request: SearchRequest, worlds: Iterable[WorldLanguages]) -> frozense
     if filtered := request.filter.include.languages:
         chosen = {primary(tag) for tag in filtered}
         return known | {ENGLISH} if "" in chosen else frozenset() if chosen == {ENGLISH} else frozenset(chosen)
-    text = request.text[:MAX_CHARS]
+    text = fold(request.text[:MAX_CHARS])
     words, beginnings = words_of(text), set(_BEGINNING.findall(text))
     for start in range(0, len(words), _WORDS):
         some = words[start : start + _WORDS]

@@ -19,6 +19,7 @@ from worlds.search.filters import Eligible
 from worlds.search.request import BLANK, SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.texts.languages import VERSION
 
 _SQL = statements("queries.sql")
 _FILTERS = statements("filters.sql")
@@ -31,6 +32,7 @@ _PROFILE = "urn:worlds:profile"
 _NO_TEXT = "The world has no text to search: nothing is loaded, or nothing of it is text."
 _NONE_PASSES = "No text passes the filters: leave one out."
 _NO_MATCH = "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
+_OUTDATED = "The texts were read by an older release, so that some words may not be found: compact() reads them anew."
 _THINGS = {"types": "class with instances", "predicates": "predicate", "graphs": "graph", "subjects": "entity"}
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 _UNHINTED = re.compile(r"(?:: did you mean .*\?|\.)$")
@@ -56,12 +58,10 @@ class SearchNotes:
         self._met: set[tuple[Conditions, bool]] = set()  # conditions of which there is nothing to say
         self._state: object = None  # of the file then
 
-    def of(self, request: SearchRequest, found: Candidates, eligible: Eligible | None) -> tuple[str, ...]:
-        """What there is to say of a search and what it found; nothing, where nothing is odd."""
-        unknown, beside = self.unknown(request)
-        if not len(found):
-            return (*(unknown.values() or self.why_nothing(request, eligible)), *beside.values())
-        return (*unknown.values(), *beside.values(), *no_word(request, found))
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """What there is to say of texts that an older release read."""
+        return (_OUTDATED,) if self._connection.meta("stems") not in (VERSION, None) else ()
 
     def unknown(self, request: SearchRequest) -> tuple[dict[str, str], dict[str, str]]:
         """What names the world does not know, of those that the filter asks for, and of all others.
@@ -183,11 +183,26 @@ class SearchNotes:
         return shorten(name.value, self._namespaces.prefixes) if isinstance(name, ox.NamedNode) else str(name)
 
 
-def nearest_to_hits(why: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The reasons of the world that came nearest to a hit, among several worlds in which nothing was found."""
-    ranks = {_NO_TEXT: 0, _NONE_PASSES: 1}
-    nearest = max(why, key=lambda told: ranks.get(told[0], 2) if told else -1)
-    return tuple(nearest)
+def noted(asked: Sequence[tuple[SearchNotes, SearchRequest, Eligible | None]], found: Candidates) -> tuple[str, ...]:
+    """What there is to say of a search and what it found; nothing, where nothing is odd.
+
+    Of several worlds, what holds of each of them. Where nothing is found, the world says why that came nearest to it.
+    """
+    told = [notes.unknown(request) for notes, request, _ in asked]
+    unknown, beside = _shared([of_filter for of_filter, _ in told]), _shared([others for _, others in told])
+    outdated = dict.fromkeys(note for notes, _, _ in asked for note in notes.outdated)
+    if len(found):
+        return (*unknown, *beside, *no_word(asked[0][1], found), *outdated)
+    if not unknown:
+        ranks = {_NO_TEXT: 0, _NONE_PASSES: 1}
+        why = [notes.why_nothing(request, eligible) for notes, request, eligible in asked]
+        unknown = max(why, key=lambda reasons: ranks.get(reasons[0], 2) if reasons else -1)
+    return (*unknown, *beside, *outdated)
+
+
+def _shared(told: Sequence[Mapping[str, str]]) -> list[str]:
+    """What all worlds tell, in the words of that one which hints at most."""
+    return [max((one[note] for one in told), key=len) for note in told[0] if all(note in one for one in told)]
 
 
 def no_word(request: SearchRequest, found: Candidates) -> list[str]:

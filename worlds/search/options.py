@@ -219,14 +219,7 @@ OPTIONS: Mapping[str, Option] = {
             example=0.4,
             kept=True,
         ),
-        Option(
-            "related",
-            "boolean",
-            "Add texts linked to the first hits.",
-            group="stage",
-            usual=False,
-            kept=True,
-        ),
+        Option("related", "boolean", "Add texts linked to the first hits.", group="stage", usual=False, kept=True),
         Option(
             "rerank",
             "text",

@@ -12,7 +12,6 @@ from worlds.quads.dictionary import Dictionary
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import as_text
-from worlds.texts.segmentation import unsegment
 
 _SQL = statements("hits.sql")
 _urn = re.compile(r"(?:urn:worlds:chunk:)?([1-9]\d{0,15})").fullmatch
@@ -55,7 +54,7 @@ def passage(connection: Connection, dictionary: Dictionary, id: int | str, aroun
         if number not in {row[0] for row in rows}:
             raise ArgumentError(f"there is no chunk {number}", kind="chunk")
         held = connection.rows(_SQL["quads_of_chunk"], (number,))
-    texts = {chunk: unsegment(as_text(text)) for chunk, _, _, text in rows}
+    texts = {chunk: as_text(text) for chunk, _, _, text in rows}
     start, end = next((row[1], row[2]) for row in rows if row[0] == number)
     terms = dictionary.terms({one for row in held for one in row})
     shown = {one: to_rdflib(term) if one else None for one, term in terms.items()}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from worlds.errors import IntegrityError
 from worlds.quads.dictionary import Ids
-from worlds.search.frequencies import Frequencies, TextState
+from worlds.search.frequencies import Corpus, Frequencies, TextState
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import integers
@@ -39,7 +39,7 @@ class Postings:
     """The texts that have a term."""
 
     chunks: NDArray[np.int32]  # ascending ids
-    values: NDArray[np.float64]  # what the term adds to the BM25 of each
+    values: NDArray[np.float64]  # what it adds to the BM25 of each, over what the term weighs
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -91,13 +91,16 @@ class Relevance:
 class PostingLists:
     """The posting lists of one world: those that questions asked for last, while the texts stay as they are.
 
-    A text's share of the average length counts to the power of `length` in BM25.
+    A text's share of the average length, that of the world if none is given, counts to the power of `length` in BM25.
     """
 
-    def __init__(self, connection: Connection, frequencies: Frequencies, length: float) -> None:
+    def __init__(
+        self, connection: Connection, frequencies: Frequencies, length: float, average: float | None = None
+    ) -> None:
         self._connection = connection
         self._frequencies = frequencies
         self._length = length
+        self._average = average
         self._state: TextState | None = None
         self._held: OrderedDict[str, Postings] = OrderedDict()
         self._total = 0  # postings held
@@ -105,13 +108,18 @@ class PostingLists:
         self._norms: NDArray[np.float64] = np.empty(0)  # [chunk id], what a length adds to BM25's denominator
         self._tokenizer: Tokenizer | None = None
 
-    def relevance(self, terms: Sequence[str], excluded: str | None) -> Relevance:
-        """BM25 by these terms, FTS5 expressions of words and phrases, repeated ones as often as they stand."""
+    def relevance(self, terms: Sequence[str], excluded: str | None, everywhere: Corpus | None = None) -> Relevance:
+        """BM25 by these terms, FTS5 expressions of words and phrases, repeated ones as often as they stand.
+
+        What they tell is counted in this world, or as is given.
+        """
         self._agree()
         scores = np.zeros(len(self._norms))
         postings = self._postings(list(dict.fromkeys(terms)))
+        corpus = everywhere or self._frequencies.corpus(postings)
         for term in terms:
-            np.subtract.at(scores, postings[term].chunks.astype(np.intp), postings[term].values)
+            gained = corpus.weight(term) * postings[term].values
+            np.subtract.at(scores, postings[term].chunks.astype(np.intp), gained)
         if excluded is not None:
             scores[self._connection.column(_SQL["matching"], (excluded,))] = 0
         return Relevance(scores, {term: found.chunks for term, found in postings.items()})
@@ -119,7 +127,7 @@ class PostingLists:
     def unread(self, terms: Sequence[str]) -> int:
         """How many postings of these terms would have to be read first."""
         held = self._held if self._frequencies.agree() == self._state else {}
-        return self._frequencies.matches([term for term in terms if term not in held])
+        return self._frequencies.corpus([term for term in terms if term not in held]).counts.total()
 
     def _agree(self) -> None:
         state = self._frequencies.agree()
@@ -135,7 +143,8 @@ class PostingLists:
         chunks, tokens = self._connection.columns(_SQL["lengths"], _SQL["lengths"].bind(bytes=_BYTES, after=known - 1))
         lengths[chunks] = tokens
         self._lengths = lengths
-        shares = np.arange(lengths.max(initial=0) + 1) / self._frequencies.average
+        average = self._average or self._frequencies.corpus(()).average
+        shares = np.arange(lengths.max(initial=0) + 1) / average
         self._norms = (_K1 * (1 - _B + _B * shares**self._length))[lengths.astype(np.intp)]
         self._held.clear()
         self._total = 0
@@ -167,7 +176,7 @@ class PostingLists:
             ends = np.append(np.flatnonzero(places[1:] != places[:-1]) + 1, len(places)) if len(places) else places
             counts = np.diff(ends, prepend=0).astype(np.float64)
             chunks = places[ends - 1]
-            values = self._frequencies.weight(len(counts)) * ((counts * (_K1 + 1)) / (counts + self._norms[chunks]))
+            values = (counts * (_K1 + 1)) / (counts + self._norms[chunks])
             found[term] = Postings(chunks.astype(np.int32), values)
             self._frequencies.note(term, len(counts))
             self._total += len(counts)

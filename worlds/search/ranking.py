@@ -154,10 +154,7 @@ def _boosting(boosts: Sequence[Boost], facts: Facts, notes: list[str]) -> Callab
     product = np.prod([factor for _, factor in factors], axis=0)
 
     def detail(candidate: int) -> dict[str, object]:
-        return {
-            "factor": float(product[candidate]),
-            "by": {by: float(factor[candidate]) for by, factor in factors},
-        }
+        return {"factor": float(product[candidate]), "by": {by: float(factor[candidate]) for by, factor in factors}}
 
     return _multiplying(product, detail, first=True)
 
@@ -174,11 +171,7 @@ def _decaying(decay: Decay, facts: Facts, notes: list[str]) -> Callable[[Indexes
     def detail(candidate: int) -> dict[str, object]:
         date = float(dates[candidate])
         age = None if np.isnan(date) else max(now - date, 0.0)
-        return {
-            "factor": float(factors[candidate]),
-            "age_days": age,
-            "evergreen": bool(evergreen[candidate]),
-        }
+        return {"factor": float(factors[candidate]), "age_days": age, "evergreen": bool(evergreen[candidate])}
 
     return _multiplying(factors, detail, first=False)
 

@@ -190,11 +190,7 @@ class Relating:
 
 
 def _joined(
-    rows: Sequence[Fused],
-    others: Sequence[Fused],
-    matched: int,
-    about: Sequence[Sequence[int]],
-    reached: _Reached,
+    rows: Sequence[Fused], others: Sequence[Fused], matched: int, about: Sequence[Sequence[int]], reached: _Reached
 ) -> list[Fused]:
     """The rows and the related ones by their scores together, after the first `KEPT` rows.
 

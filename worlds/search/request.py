@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError, FilterError
 from worlds.graph.query.limits import Limits
+from worlds.permissions import consents, home_of
 from worlds.quads.namespaces import listed
 from worlds.search.conditions import Filter, ToGraphs, ToTerm, check_pattern, make_filter
 from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
-from worlds.search.words import MAX_CHARS
+from worlds.search.words import MAX_BEGINNINGS, MAX_CHARS, beginnings
 from worlds.vectors.embedding import Embeddings
 
 BLANK = "the query is blank"
@@ -68,6 +69,7 @@ class SearchRequest:
     defaults: Mapping[str, str] = field(default_factory=dict)  # of the world's own, and where they come from
     notes: tuple[str, ...] = ()
     query_language: str | None = None  # None to find out
+    languages: frozenset[str] | None = None  # that words are read in, where it was found out before
     asking: Callable[[str], SearchRequest] | None = field(default=None, repr=False, compare=False)
     """Gives the same request for another text."""
     rest: SearchRequest | None = None  # of what the first hits leave open
@@ -134,7 +136,9 @@ class Requests:
         for source, defaults in self._defaults():
             for name, value in defaults.items():
                 found.setdefault(name, (source, value))
-        if options.get("rerank") is True and isinstance(found.get("rerank", ("", None))[1], str):
+        rerank = options.get("rerank")
+        notes = self._without_strange(found) if rerank is None or rerank is True else ()
+        if rerank is True and isinstance(found.get("rerank", ("", None))[1], str):
             options["rerank"] = None  # the one that the world has a name for
         taken = {name: value for name, (_, value) in found.items() if options.get(name) is None}
         chosen = {**options, **taken}
@@ -142,10 +146,21 @@ class Requests:
             del chosen["per_subject"], taken["per_subject"]
         told = {name: found[name][0] for name in taken}
         made = replace(self.make(text, limits=limits, **chosen), defaults=told)
+        made = replace(made, notes=(*made.notes, *notes)) if notes else made
         if text.strip() or made.syntax != "words" or made.vector is not None or not made.filter.any:
             return made
         notes = (f"{BLANK}: all that the filters let through is listed, in a fixed order", *made.notes[1:])
         return replace(made, listing=True, fusion="relative", notes=notes)
+
+    def _without_strange(self, found: dict[str, tuple[str, Any]]) -> tuple[str, ...]:
+        """Take out a reranker that only the file names, which may be anybody's; gives what there is to say of it."""
+        source, model = found.get("rerank", ("", None))
+        if source != "policy" or not isinstance(model, str):
+            return ()
+        if consents(home_of(self._embeddings.connection), {"rerank": model}):
+            return ()
+        del found["rerank"]
+        return (f"the file names the reranker {model!r}, which nobody on this machine chose: give rerank to use it",)
 
     def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
         """The request that options ask for; errors as World.search has them. `limits` are those of patterns."""
@@ -170,6 +185,9 @@ class Requests:
             float(chosen["k"]),
         )
         found, notes = self._query_vector(text, chosen["mode"], chosen["vector"])
+        if chosen["syntax"] == "words" and chosen["mode"] != "vector" and (count := beginnings(text)) > MAX_BEGINNINGS:
+            told = f"{count} words end with *: {MAX_BEGINNINGS} are sought as beginnings, the others as whole words"
+            notes = (*notes, told)
         vector = None if chosen["vector"] is None or found is None else found.tobytes()
         identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
         cursor = None if chosen["cursor"] is None else sent_cursor(chosen["cursor"], identity.digest)

@@ -17,7 +17,6 @@ from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
 from worlds.search.hits import Hit, Leg, ResultType
 from worlds.search.origins import Origins, place_of
-from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
 from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection
@@ -89,28 +88,27 @@ class HitMaker:
     def hits(
         self,
         chosen: Sequence[int],
+        scores: Sequence[float],
         found: Candidates,
-        ranked: Ranked,
         shown: Shown,
         request: SearchRequest,
         match: str | None,
         *,
         explain: bool,
     ) -> list[Hit]:
-        """The hits of these candidates, in their order."""
+        """The hits of these candidates, which have these scores, in their order."""
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
         snippets = self._snippets(match, {row.chunk: shown.texts[row.chunk] for row in rows})
-        steps = ranked.steps(chosen) if explain else [()] * len(chosen)
         origins = self._origins.by_graph()
         hits: list[Hit] = []
-        for candidate, row, step in zip(chosen, rows, steps, strict=True):
+        for candidate, score, row in zip(chosen, scores, rows, strict=True):
             quads = shown.quads[candidate]
             subject, predicate, literal, graph = quads[0]
             origin = origins.get(str(shown.terms[graph]))
             path = None if origin is None else origin.path(str(shown.terms[subject]))
             hits.append(
                 Hit(
-                    score=float(ranked.scores[candidate]),
+                    score=score,
                     text=shown.texts[row.chunk],
                     subject=shown.terms[subject],
                     predicate=shown.terms[predicate],
@@ -121,7 +119,7 @@ class HitMaker:
                     label=shown.labels.get(subject),
                     types=tuple(shown.terms[number] for number in shown.types.get(subject, ())),
                     explain=_legs(row, request) if explain else None,
-                    steps=step if explain else None,
+                    steps=None,
                     chunk=row.chunk,
                     path=tuple(
                         (shown.terms[s], shown.terms[p], shown.terms[o], shown.terms[g])

@@ -143,8 +143,7 @@ def greatest(values: Floats, owner: Indexes, count: int) -> Floats:
 
 
 _DATE = re.compile(
-    r"\s*(-?\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?)?)?(Z|[+-]\d\d:?\d\d)?\s*",
-    re.ASCII,
+    r"\s*(-?\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?)?)?(Z|[+-]\d\d:?\d\d)?\s*", re.ASCII
 )
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 

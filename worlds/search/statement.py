@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 from worlds.errors import QueryError, WorldsError
@@ -13,7 +14,7 @@ from worlds.quads.dictionary import json_ids
 from worlds.search.candidates import Fused, fused
 from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
-from worlds.search.frequencies import Frequencies, length_power
+from worlds.search.frequencies import Corpus, Frequencies, length_power
 from worlds.search.hits import Clock
 from worlds.search.language import WorldLanguages, read_in, spoken
 from worlds.search.plans import Plans, VectorPlan
@@ -22,15 +23,12 @@ from worlds.search.request import SearchRequest
 from worlds.search.words import expression, readings
 from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
+from worlds.texts.segmentation import segment
 
 _SQL = statements("queries.sql")
 _PIECES = texts("search.sql")
 _FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
-_SCORES = {
-    "rrf": _PIECES["scores_rrf"],
-    "relative": _PIECES["scores_relative"],
-    "weighted": _PIECES["scores_relative"],
-}
+SCORES = {"rrf": _PIECES["scores_rrf"], "relative": _PIECES["scores_relative"], "weighted": _PIECES["scores_relative"]}
 _TEXT_LEGS = {
     "scan": _PIECES["text_leg_scan"],
     "terms": f"{_PIECES['texts_scored'].strip()},\n{_PIECES['text_leg_scored']}",
@@ -45,7 +43,7 @@ _TEXTS_COMPLETED = {
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
 _CANDIDATES = {False: _PIECES["candidates_given"], True: _PIECES["candidates_index"]}
-_NEAREST = {
+NEAREST = {
     indexed: compile_statement(f"WITH {piece.strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}")
     for indexed, piece in _CANDIDATES.items()
 }
@@ -54,12 +52,13 @@ MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text ind
 LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
 LISTED = 1500  # postings that are read in that time, or kept for the next search
 LISTS_FROM = 200  # chunks from which on posting lists in memory cost less than a scan
+_KINDS = 4  # of posting lists that are kept: by what a length counts, and by the average
 _COMPARED = 4  # times as many chunks as passages are wanted
-_THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _WORD = re.compile('"[0-9A-Za-z]+"')
 _BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
 _BYTES = bytes(range(256))
 _SHOWN = 200  # characters of an expression that an error repeats
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"|[\w\x1a\x80-\U0010ffff]+')  # or a word by itself
 _NO_COLUMN = re.compile(r"no such column: ([^)]*)")
 
 
@@ -88,8 +87,13 @@ class SearchStatements:
         self._plans = plans
         self._fields = fields
         self._frequencies = Frequencies(connection)
-        self._lists = cache(partial(PostingLists, connection, self._frequencies))
-        self._languages = WorldLanguages(connection, filters)
+        self._lists = lru_cache(_KINDS)(partial(PostingLists, connection, self._frequencies))
+        self.languages = WorldLanguages(connection, filters)
+
+    def corpus(self, request: SearchRequest) -> Corpus:
+        """What BM25 counts in this world, of the words of a search."""
+        _, terms, _, _ = self._words(request)
+        return self._frequencies.corpus({*terms, *readings(terms)})
 
     def prepare(
         self,
@@ -98,8 +102,12 @@ class SearchStatements:
         depth: int,
         clock: Clock,
         eligible: Eligible | None = None,
+        everywhere: Corpus | None = None,
     ) -> Prepared:
-        """The statement of a search as of `state`, over the texts that its filter lets through or those given."""
+        """The statement of a search as of `state`, over the texts that its filter lets through or those given.
+
+        What words tell is counted in this world, or `everywhere`.
+        """
         if eligible is None:
             with clock.step("filter"):
                 eligible = self._filters.eligible(request.filter, state, request.limits)
@@ -107,17 +115,14 @@ class SearchStatements:
             given = 0 if request.cursor is None else len(request.cursor.keys)
             limit = 2 * depth if request.stages.any else request.limit + given
             values: dict[str, object] = {
-                "k": float(request.k),
                 "depth": depth,
                 "limit": limit,
                 "compared": -1,
-                "with_text": int(not request.stages.any),
+                "with_text": int(limit <= depth),  # of longer lists most are not shown
                 "eligible": None if eligible is None else eligible.mask,
-                "vector_weight": float(request.weights["vector"]),
-                "text_weight": float(request.weights["text"]),
                 "min_similarity": request.min_similarity,
                 **self._fields.values(request),
-                **(_THEORETICAL if request.normalise == "theoretical" else dict.fromkeys(_THEORETICAL)),
+                **fusion_values(request),
             }
             match, terms, excluded, languages = self._words(request)
             legs = [leg for leg in ("vector", "text") if leg == "text" or request.vector is not None]
@@ -127,14 +132,16 @@ class SearchStatements:
             values["length"] = power
             values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
             completed = request.fusion != "rrf" and len(legs) == 2
-            in_sql = request.plan == "index" and request.fusion == "rrf"  # one statement, and nothing in memory
+            in_sql = (
+                request.plan == "index" and request.fusion == "rrf" and everywhere is None
+            )  # one statement, and nothing in memory
             covered = request.fusion == "relative" and completed and bool(terms)
             values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
             words = None
             if request.listing and eligible is not None:
                 words = "eligible"
             elif "text" in legs:
-                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, power)
+                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, power, everywhere)
             ctes: list[str] = []
             plan = None
             nearest: list[Row] = []
@@ -142,7 +149,7 @@ class SearchStatements:
                 plan = self._plans.choose(request, depth, eligible, state)
                 values |= {"query": request.vector.astype("<f4").tobytes(), **plan.values}
                 if words == "lists":
-                    alone = nearest_by(plan)
+                    alone = NEAREST[plan.compared is None]
                     nearest = self._connection.rows(alone, alone.bind(**values))
                     values["nearest_json"] = json.dumps(nearest)
                     ctes.append(_PIECES["vector_leg_given"])
@@ -151,7 +158,7 @@ class SearchStatements:
             if words is not None:
                 ctes.append(_TEXT_LEGS[words])
                 values |= self._text_values(
-                    words, terms, excluded, eligible, depth, nearest, covered=covered, power=power
+                    words, terms, excluded, eligible, depth, nearest, everywhere, covered=covered, power=power
                 )
             listed = [_FOUND[leg] for leg in legs]
             if completed and words is not None:
@@ -163,10 +170,11 @@ class SearchStatements:
             ctes += [
                 f"listed AS (\n{union}\n)",
                 _PIECES["found"],
-                _SCORES[request.fusion],
+                SCORES[request.fusion],
                 _PIECES[
                     "weighed_alike" if values["weights_json"] is None and values["label_bytes"] == -1 else "weighed"
                 ],
+                _PIECES["summed"],
                 _PIECES["fused"],
             ]
             statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
@@ -197,6 +205,7 @@ class SearchStatements:
         eligible: Eligible | None,
         depth: int,
         nearest: list[Row],
+        everywhere: Corpus | None,
         *,
         covered: bool,
         power: float,
@@ -205,33 +214,57 @@ class SearchStatements:
         if words == "eligible" and eligible is not None:
             return {"chunks_json": json_ids(eligible.chunks[:depth])}
         if words in ("lookup", "terms"):
+            asked = Counter(readings(terms))
+            here = self._frequencies.corpus(asked)
+            corpus = everywhere or here
+            weights = [
+                (term, here.weight(term), corpus.weight(term) * times)
+                for term, times in asked.items()
+                if here.counts[term]
+            ]
             return {
                 "chunks_json": None if eligible is None else json_ids(eligible.chunks),
-                "words_json": json.dumps(self._frequencies.weights(readings(terms))),
-                "average_here": self._frequencies.average,
-                "average": self._frequencies.average,
+                "words_json": json.dumps(weights),
+                "average_here": here.average,
+                "average": corpus.average,
                 "bytes": _BYTES,
                 "excluded": " OR ".join(excluded) or None,
-                "terms_json": json.dumps(self._frequencies.weigh(terms)),
+                "terms_json": self._telling(terms, everywhere),
             }
         if words == "lists":
-            relevance = self._lists(power).relevance(readings(terms), " OR ".join(excluded) or None)
+            lists = self._lists(power, None if everywhere is None else everywhere.average)
+            relevance = lists.relevance(readings(terms), " OR ".join(excluded) or None, everywhere)
             best = relevance.best(depth, None if eligible is None else eligible.chunks)
             values: dict[str, object] = {
                 "texts_json": json.dumps(best),
                 "also_json": json.dumps(relevance.of([chunk for chunk, _ in nearest])),
             }
             if covered:
-                weighed = self._frequencies.weigh(terms)
+                corpus = everywhere or self._frequencies.corpus(terms)
                 held = [
-                    (weight, bool(best) and any(relevance.held(one, best[0][0]) for one in readings([term])))
-                    for term, weight in weighed
+                    (
+                        corpus.telling(term),
+                        bool(best) and any(relevance.held(one, best[0][0]) for one in readings([term])),
+                    )
+                    for term in terms
                 ]
                 values["held_json"] = json.dumps(held)
             return values
-        return {"terms_json": json.dumps(self._frequencies.weigh(terms))} if covered else {}
+        return {"terms_json": self._telling(terms, everywhere)} if covered else {}
 
-    def _words_plan(self, eligible: Eligible | None, terms: list[str], excluded: list[str], power: float) -> str:
+    def _telling(self, terms: list[str], everywhere: Corpus | None) -> str:
+        """Each term with its inverse document frequency, as JSON."""
+        corpus = everywhere or self._frequencies.corpus(terms)
+        return json.dumps([(term, corpus.telling(term)) for term in terms])
+
+    def _words_plan(
+        self,
+        eligible: Eligible | None,
+        terms: list[str],
+        excluded: list[str],
+        power: float,
+        everywhere: Corpus | None,
+    ) -> str:
         """How the words' list is made; all ways give the same.
 
         "lookup" looks each eligible chunk up, where that costs less than to read all that the full-text index has of
@@ -248,12 +281,12 @@ class SearchStatements:
             and len(eligible.chunks) <= MOST_LOOKED_UP
             and not excluded
             and all(map(_WORD.fullmatch, sought := readings(terms)))
-            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists(power).unread(sought)
+            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists(power, None).unread(sought)
         ):
             return "lookup"
         if plain and large:
             return "lists"
-        return "terms" if plain and power != 1 else "scan"
+        return "terms" if terms and (everywhere is not None or (plain and power != 1)) else "scan"
 
     def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str], frozenset[str]]:
         """The FTS5 expression of a search, None where it has none, what a person's words seek and exclude, and the
@@ -262,9 +295,10 @@ class SearchStatements:
         if request.mode == "vector":
             return None, [], [], frozenset()
         if request.syntax != "words":
-            beginnings = request.mode == "text" and _BEGINNINGS.fullmatch(request.text)
-            return _fts5(request.text), request.text.split(" OR ") if beginnings else [], [], frozenset()
-        languages = spoken(request, [self._languages])
+            asked = _fts5(request.text, apart=self._filters.policy.tokenizer != "trigram")
+            beginnings = request.mode == "text" and _BEGINNINGS.fullmatch(asked)
+            return asked, asked.split(" OR ") if beginnings else [], [], frozenset()
+        languages = spoken(request, [self.languages]) if request.languages is None else request.languages
         terms, excluded = read_in(request.text, self._filters.policy.tokenizer, languages)
         return expression(terms, excluded), terms, excluded, languages
 
@@ -290,9 +324,16 @@ class SearchStatements:
             raise
 
 
-def nearest_by(plan: VectorPlan) -> Statement:
-    """The vector leg by itself: (chunk, similarity), best first."""
-    return _NEAREST[plan.compared is None]
+def fusion_values(request: SearchRequest) -> dict[str, object]:
+    """The parameters of the pieces that give scores."""
+    theoretical = request.normalise == "theoretical"
+    return {
+        "k": float(request.k),
+        "vector_weight": float(request.weights["vector"]),
+        "text_weight": float(request.weights["text"]),
+        "least_similarity": -1.0 if theoretical else None,
+        "least_relevance": 0.0 if theoretical else None,
+    }
 
 
 def pending_factor(request: SearchRequest) -> float:
@@ -301,11 +342,19 @@ def pending_factor(request: SearchRequest) -> float:
     return (weights["vector"] + weights["text"]) / weights["text"] if weights["text"] else 1.0
 
 
-def _fts5(expression: str) -> str:
-    """The expression, if SQL can hold it."""
+def _fts5(expression: str, *, apart: bool) -> str:
+    """The expression, if SQL can hold it, its words and phrases as the index has them."""
     if "\0" in expression or any("\ud800" <= character <= "\udfff" for character in expression):
         raise QueryError(f"the FTS5 expression {_short(expression)} holds U+0000 or a lone surrogate")
-    return expression
+    return expression if expression.isascii() else _QUOTED.sub(partial(_as_indexed, apart=apart), expression)
+
+
+def _as_indexed(found: re.Match[str], *, apart: bool) -> str:
+    """A word or phrase of an FTS5 expression; what is no ASCII may become what FTS5 takes without quotes for syntax."""
+    if found[0].isascii():
+        return found[0]
+    text = found[1] if found[1] is not None else found[0]
+    return '"' + (segment(text, apart=apart) or text).replace('"', " ") + '"'
 
 
 def _short(text: str) -> str:

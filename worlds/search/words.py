@@ -1,9 +1,8 @@
 """Turns a person's words into a query of the full-text index (SQLite FTS5).
 
-What finds best was measured over four collections (nDCG@10): any of the words, without stop-words (+.009),
-repeated words counted as often as they stand (+.015; BM25 adds a repeated term again), and compounds as their
-parts rather than as the phrase beside its parts (+.014; the phrase alone does as well, but finds nothing where
-the parts stand apart).
+What finds best was measured over four collections (nDCG@10): any of the words, without stop-words (+.009), and
+compounds as their parts rather than as the phrase beside its parts (+.014; the phrase alone does as well, but finds
+nothing where the parts stand apart). A repeated word counts once.
 """
 
 from __future__ import annotations
@@ -11,18 +10,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
+from worlds.errors import QueryError
 from worlds.texts.languages import indexed, is_stop_word, key
-from worlds.texts.segmentation import UNSPACED, segment
+from worlds.texts.segmentation import EMOJI, SEPARATOR, UNSPACED, fold, segment
 
 MAX_CHARS = 10_000
-"""A query is read up to here; what follows is ignored."""
-MAX_TERMS = 64
-"""A query searches its first terms up to this many, repeated ones counted, and excludes as many."""
+"""What reads a question by its meaning, or guesses at its language, reads it up to here; its words are read whole."""
+MAX_WORDS = 10_000
+"""The different words of a question at most, those of phrases with them: its cost grows with their square."""
 MAX_BEGINNINGS = 8
 """Of its `prefix*` terms a query searches this many as such, the others as whole words: each can be slow."""
 MAX_PHRASE = 32
-"""A phrase is searched by its first words (letters, in unspaced scripts) up to this many."""
+"""A run of an unspaced script that has more letters is not searched as one phrase, but by its groups alone."""
 
 _STOP_WORDS = """
     a about above after again against all also am an and any are as at be because been before being below
@@ -58,7 +59,7 @@ _items = re.compile(
     """,
     re.VERBOSE,
 ).finditer
-_excludes = re.compile(r"(?<!\S)-(?=[^\W\d_])").match  # not a number below zero, nor an option like --json
+_excludes = re.compile(rf"(?<!\S)-(?=[^\W\d_]|{EMOJI})").match  # not a number below zero, nor an option like --json
 _star = re.compile(r"(?<=[^\s*])\*[.,;:!?)\]}]*$").search
 _readings = re.compile(r'"[^"]*"\*?').findall
 _contraction = re.compile(r"(?:n['’]t|['’](?:s|d|ll|m|re|ve))\W*$", re.IGNORECASE).search
@@ -79,9 +80,9 @@ _CUT = 3  # letters that the beginning of a word may have after its stem, in oth
 
 # A longer quote in a query is a title or a saying, seldom to be found word for word.
 _LONGEST_QUOTE = 4
+_LONG_RUN = 500  # characters, more than which are seldom of one clause
 
 _EDGES = " \t\r\n.,;:!?()[]{}*'’"
-_LONGEST_SUBSTRING = 200
 
 _MARKS = {"Mn", "Mc", "Me", "Co"}  # what is part of a word beside letters and digits: marks, private use
 
@@ -89,11 +90,11 @@ _MARKS = {"Mn", "Mc", "Me", "Co"}  # what is part of a word beside letters and d
 def to_match(words: str, tokenizer: str = "porter", languages: Sequence[str] = ()) -> str | None:
     """The FTS5 MATCH expression for a person's words, or None when they hold nothing that can be searched.
 
-    Never raises, nor does FTS5 on the result, whatever the words. It finds texts with any of the words, bar
-    English stop-words (unless there is nothing else). `"quoted words"` are searched as a phrase (more than
-    four beside other words: as a phrase and as words), `prefix*` as the beginning of a word (of two letters or
-    more), and texts with `-word` or `-"quoted words"` are excluded; with nothing to search for beside them, those
-    are ordinary words, and so are `-5`, `--json`, AND, and what follows an unbalanced quote.
+    FTS5 does not raise on the result, whatever the words; QueryError for more than MAX_WORDS of them. It finds texts
+    with any of the words, bar English stop-words (unless there is nothing else). `"quoted words"` are searched as a
+    phrase (more than four beside other words: as a phrase and as words), `prefix*` as the beginning of a word (of two
+    letters or more), and texts with `-word` or `-"quoted words"` are excluded; with nothing to search for beside them,
+    those are ordinary words, and so are `-5`, `--json`, AND, and what follows an unbalanced quote.
 
     A word is read as the index's tokenizer reads it. A compound (`state-of-the-art`) becomes its parts, and
     the phrase too where a part is a single letter or has digits (`x-ray`, `covid-19`). A run of a script
@@ -113,23 +114,22 @@ def to_match(words: str, tokenizer: str = "porter", languages: Sequence[str] = (
 def read_query(
     words: str, tokenizer: str = "porter", languages: Sequence[str] = (), *, english: bool = True
 ) -> tuple[list[str], list[str]]:
-    """The terms that `to_match` searches, repeated ones as often as they stand, and those that it excludes.
+    """The different terms that `to_match` searches, and those that it excludes.
 
     Each is an FTS5 expression by itself: a word or phrase, or several `readings` of it by OR. Without `english`, the
     question is in other languages, and English stop-words are words.
     """
-    words = words[:MAX_CHARS].encode("utf-8", "replace").decode().replace("\0", " ")
-    wanted: list[tuple[str, bool]] = []  # what was written, and whether it was in quotes
-    unwanted: list[tuple[str, bool]] = []
+    words = fold(words.encode("utf-8", "replace").decode().replace("\0", " "))
+    sides: tuple[dict[tuple[str, bool], None], ...] = {}, {}  # what was written, and whether it was in quotes
     for found in _items(words):
         word = found["word"]
         if word is None:
-            side = unwanted if found["minus"] else wanted
-            side.append((found["straight"] or found["curved"] or "", True))
+            sides[found["minus"] is not None][found["straight"] or found["curved"] or "", True] = None
         elif _excludes(words, found.start()):
-            unwanted.append((word[1:], False))
+            sides[True][word[1:], False] = None
         else:
-            wanted.append((word, False))
+            sides[False][word, False] = None
+    wanted, unwanted = map(list, sides)
 
     idle = StopWords(languages, english=english)
     read = _substrings if tokenizer == "trigram" else _terms
@@ -137,7 +137,7 @@ def read_query(
     if not terms:
         terms, unwanted = read(unwanted, idle), []
     excluded: list[str] = []
-    for text, quoted in unwanted[:MAX_TERMS]:
+    for text, quoted in unwanted:
         if tokenizer == "trigram":
             excluded += _substring(text)
             continue
@@ -147,6 +147,11 @@ def read_query(
     if languages and tokenizer == "porter":
         return [_read_by(term, languages) for term in kept], [_read_by(term, languages) for term in left_out]
     return kept, left_out
+
+
+def beginnings(words: str) -> int:
+    """How many different words of a question end with a star."""
+    return len({found[0] for found in _non_blanks(words) if _beginning(found[0])}) if "*" in words else 0
 
 
 def readings(terms: Iterable[str]) -> list[str]:
@@ -173,18 +178,25 @@ def _substrings(items: list[tuple[str, bool]], idle: StopWords) -> list[str]:
         terms += _substring(text)
         if not quoted:
             for run in _runs(text)[1::2]:
-                terms += [f'"{run[at : at + 3]}"' for at in range(min(len(run) - 2, MAX_TERMS)) if len(run) > 3]
+                terms += [f'"{run[at : at + 3]}"' for at in range(len(run) - 2) if len(run) > 3]
     return terms or stop_words
 
 
 def _substring(text: str) -> list[str]:
     """The term for a text as it is written; none where it has less than three characters."""
-    plain = text.strip(_EDGES).replace('"', " ")[:_LONGEST_SUBSTRING]
+    plain = text.strip(_EDGES).replace('"', " ")
     return [f'"{plain}"'] if len(plain) >= 3 else []
 
 
 def _bounded(terms: list[str]) -> list[str]:
-    kept = terms[:MAX_TERMS]
+    """The different terms; QueryError where they are too many."""
+    different: dict[str, str] = {}
+    for term in terms:
+        different.setdefault(term.casefold(), term)
+    kept = list(different.values())
+    count = sum(1 + term.count(" ") for term in kept)
+    if count > MAX_WORDS:
+        raise QueryError(f"the question has {count:,} different words; at most {MAX_WORDS:,} can be searched at once")
     beginnings = [place for place, term in enumerate(kept) if term.endswith("*")]
     for place in beginnings[MAX_BEGINNINGS:]:
         kept[place] = kept[place][:-1]
@@ -196,8 +208,6 @@ def _terms(items: list[tuple[str, bool]], idle: StopWords) -> list[str]:
     stop_words: list[str] = []
     only_quotes = all(quoted for _, quoted in items)
     for text, quoted in items:
-        if len(terms) >= MAX_TERMS:
-            break
         if text.isascii() and text.isalpha() and not quoted:  # nearly all, so the short way
             (stop_words if text.lower() in idle else terms).append(f'"{text}"')
         elif quoted:
@@ -284,13 +294,17 @@ def _read_by(term: str, languages: Sequence[str]) -> str:
 
 
 def _grams(run: str) -> list[str]:
-    """The phrases for a run of an unspaced script."""
-    letters = _parts(segment(run) or run)
+    """The phrases for a run of an unspaced script; of a long one, those of its different parts, which overlap."""
+    if len(run) > 2 * _LONG_RUN:
+        parts = dict.fromkeys(run[at : at + _LONG_RUN + 16] for at in range(0, len(run), _LONG_RUN))
+        return list(dict.fromkeys(gram for part in parts for gram in _grams(part)))
+    parts_of = cache(_parts)
+    letters = [part for letter in (segment(run) or run).split(SEPARATOR) for part in parts_of(letter)]
     size = 4 if run[0] < "\u2e80" or "\ua9e0" <= run[0] <= "\uaadf" else 2
-    groups = [letters] if 0 < len(letters) <= MAX_PHRASE else []
+    groups = [tuple(letters)] if 0 < len(letters) <= MAX_PHRASE else []
     if len(letters) > size:
-        groups += [letters[at : at + size] for at in range(min(len(letters) - size + 1, MAX_TERMS))]
-    return [f'"{" ".join(group)}"' for group in groups]
+        groups += zip(*(letters[at:] for at in range(size)), strict=False)
+    return [f'"{" ".join(group)}"' for group in dict.fromkeys(groups)]
 
 
 def _phrase(text: str, *, star: bool = False) -> list[str]:
@@ -299,9 +313,8 @@ def _phrase(text: str, *, star: bool = False) -> list[str]:
     spans = _spans(text)
     if not spans:
         return []
-    cut = spans[:MAX_PHRASE]
-    words = text[cut[0][0] : cut[-1][1]].replace('"', " ")
-    return [f'"{words}"*' if star and len(spans) == len(cut) else f'"{words}"']
+    words = text[spans[0][0] : spans[-1][1]].replace('"', " ")
+    return [f'"{words}"*' if star else f'"{words}"']
 
 
 def _parts(text: str) -> list[str]:
@@ -312,6 +325,8 @@ def _spans(text: str) -> list[tuple[int, int]]:
     """Where the runs of letters, digits and their marks are."""
     if text.isascii():
         return [found.span() for found in _ascii_words(text)]
+    if text.isalnum():
+        return [(0, len(text))]
     letters = "".join(
         character if character.isalnum() or unicodedata.category(character) in _MARKS else " " for character in text
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worlds.server import page
 from worlds.server.api import handlers as api
-from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
 from worlds.server.configuration import ServerSettings
 from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
@@ -196,16 +196,10 @@ def _answered(*, of_world: bool, several: bool = False) -> list[Route]:
     return [
         Route(
             operation.path.replace("{iri}", "{iri:path}") or "/",
-            _endpoint(operation, api.HANDLERS[operation.name]),
+            partial(api.run, operation),
             methods=[operation.method],
         )
         for operation in operations()
-        if (operation.of_world, operation.several) == (of_world, several) and operation.name in api.HANDLERS
+        if (operation.of_world, operation.several) == (of_world, several)
+        and (operation.job is not None or operation.name in api.HANDLERS)
     ]
-
-
-def _endpoint(operation: Operation, handler: api.Handler) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return await api.run(operation, handler, request)
-
-    return endpoint

@@ -7,12 +7,11 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pyoxigraph as ox
 
-from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_named
+from worlds.documents.reading import DOCUMENT, TEXT, Found, document_quads, read_named
 from worlds.graph.terms import RDF, XSD
 from worlds.sources.scanning import ENDINGS, FileState, name_of
 from worlds.sources.store import WorldSource
@@ -30,8 +29,8 @@ _link = re.compile(r"(?<!!)\[[^\]\n]*+\]\(\s*+<?([^()\s<>]++)[^()\n]*+\)")
 
 def quads_of(
     source: WorldSource, state: FileState, data: bytes, digest: str, prefixes: Mapping[str, str]
-) -> tuple[list[ox.Quad], Mapping[str, Any]]:
-    """The quads of a document that a source has, and where its parts stand; ParseError for what is no text."""
+) -> tuple[list[ox.Quad], Found]:
+    """The quads of a document that a source has, and what was found in it; ParseError for what is no text."""
     subject, graph = ox.NamedNode(source.base + state.path), ox.NamedNode(str(source.graph))
     found = read_named(data, name_of(state.path))
     quads = document_quads(
@@ -49,7 +48,7 @@ def quads_of(
         text = json.dumps(told, ensure_ascii=False)
         values.append((CONTENTS, ox.Literal(text, datatype=ox.NamedNode(RDF + "JSON"))))
     quads += [ox.Quad(subject, ox.NamedNode(about), value, graph) for about, value in values]
-    return quads, found.places
+    return quads, found
 
 
 def headings(text: str) -> list[tuple[int, str]]:

@@ -34,7 +34,8 @@ _variable = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 class Sources(Sequence[WorldSource]):
     """The sources of one world, by name: folders, files and addresses that it follows, each in a graph of its own.
 
-    `sync` reads them. They are added on the machine of the file alone; a server lists and runs them.
+    `sync` reads those that are trusted. They are added and trusted on the machine of the file alone; a server lists and
+    runs them.
     """
 
     def __init__(
@@ -97,7 +98,8 @@ class Sources(Sequence[WorldSource]):
         say. A document's IRI is `base` and its path from the place, `language` that of documents that name none, and
         `mapping` that of tables (see `load`). A URL if its host
         is one of `hosts`; the password of `user`, or a bearer token, is in the environment variable
-        `password_variable`, and nowhere else. ArgumentError for a place that is not there and a name that is taken.
+        `password_variable`, and nowhere else. That it is added here trusts it on this machine, see `trust`.
+        ArgumentError for a place that is not there and a name that is taken.
         """
         if kind is not None and kind not in KINDS:
             raise ArgumentError(f"a kind is one of {', '.join(KINDS)}, not {kind!r}")
@@ -137,7 +139,17 @@ class Sources(Sequence[WorldSource]):
             self._store.add(source)
             if len(self._quads(source)):
                 raise ArgumentError(f"the graph {source.graph} has quads already, and a source owns its graph")
+        self._store.trust(source)
         return self._store.get(chosen)
+
+    def trust(self, name: str) -> WorldSource:
+        """Let a source that came with the file be read on this machine, by this user, as long as it stays as it is.
+
+        Look at its `place`, `hosts` and `password_variable` first: `sync` reads the place into this world, and shows
+        the host what the variable holds. A copy of the file, or another definition, has to be trusted anew.
+        """
+        self._store.trust(self._store.get(name))
+        return self._store.get(name)
 
     def _mapping(self, mapping: object) -> str:
         """The mapping of tables as it is kept: what its file held."""
@@ -172,6 +184,8 @@ class Sources(Sequence[WorldSource]):
             with self._ownership.by(name):
                 revision.apply(removed=self._quads(source))
             self._store.remove(name)
+        if not dry_run:
+            self._store.distrust(source)
         return revision.change
 
     def _quads(self, source: WorldSource) -> Any:

@@ -7,7 +7,7 @@ import datetime
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -15,9 +15,10 @@ from urllib.parse import quote, unquote, urlsplit
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ArgumentError, ReadOnlyError
+from worlds.errors import ArgumentError, OpenError, ReadOnlyError
 from worlds.graph.records import Count, Iri, Record
 from worlds.graph.terms import to_rdflib
+from worlds.permissions import consent, consents, home_of, withdraw_consent
 from worlds.quads.dictionary import Ids, hash_of
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -30,6 +31,8 @@ Kind: TypeAlias = Literal["documents", "rdf", "tables"]
 KINDS: tuple[Kind, ...] = ("documents", "rdf", "tables")
 Edits: TypeAlias = Literal["refuse", "keep"]
 """What becomes of others' writes in a source's graph."""
+UNTRUSTED = "untrusted"
+"""The kind of an OpenError for a source that nobody trusts on this machine."""
 
 
 class FileRow(NamedTuple):
@@ -57,7 +60,8 @@ class WorldSource(Record):
     Its quads are in `graph`, which it owns: others' writes there are refused, or, with `edits` "keep", merged three
     ways with what the files say. A document's IRI is `base` and its path from the place. `files` counts those
     that are read, `errors` are those that are not. `run` is when it ran last, `revision` what that wrote, None where it
-    wrote nothing; `proposal` is that of a run that a guard queued, `error` says that its place is away.
+    wrote nothing; `proposal` is that of a run that a guard queued, `error` says that its place is away. One that is
+    not `trusted` came with the file, and is not read before the user of this machine trusts it.
     """
 
     name: str
@@ -78,6 +82,7 @@ class WorldSource(Record):
     revision: int | None = None
     proposal: int | None = None
     error: str | None = None
+    trusted: bool = False
     fingerprint: str | None = None
     _untold = ("fingerprint",)
 
@@ -91,11 +96,18 @@ _OPTIONS = ("base", "patterns", "mapping", "language", "edits", "hosts", "user",
 _STATE = ("run", "revision", "proposal", "error", "fingerprint")
 
 
+def _reached(source: WorldSource) -> dict[str, object]:
+    """What a source reads, and how: who trusts it trusts this."""
+    parts = ("name", "kind", "place", "graph", *(one for one in _OPTIONS if one != "edits"))
+    return {"source": {one: getattr(source, one) for one in parts}}
+
+
 class SourceStore:
     """The tables of sources of one world."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._world = home_of(connection)
 
     def all(self) -> list[WorldSource]:
         """All sources, by name."""
@@ -118,15 +130,38 @@ class SourceStore:
         failed = tuple(FileProblem(unquote(path), told) for path, told in errors)
         known = {field.name for field in fields(WorldSource)}
         with reading(f"the source {name}"):
+            if not _name(name):  # which commands are shown with
+                raise ValueError(name)
             given, told = json.loads(options), json.loads(state)
             for one in ("patterns", "hosts"):
                 given[one] = tuple(given.get(one, ()))
             if told.get("run"):
                 told["run"] = datetime.datetime.fromisoformat(told["run"])
-            more = {key: value for key, value in {**given, **told}.items() if key in known}
-            return WorldSource(
+            more = {key: value for key, value in {**given, **told}.items() if key in known - {"trusted"}}
+            found = WorldSource(
                 name, kind, place, to_rdflib(ox.NamedNode(graph)), files=counts[0], errors=failed, **more
             )
+            return replace(found, trusted=consents(self._world, _reached(found)))
+
+    def trust(self, source: WorldSource) -> None:
+        """Let a source be read on this machine; within a transaction, which may be undone, in this process alone."""
+        consent(self._world, _reached(source), keep=not self._connection.in_transaction)
+
+    def require_trusted(self, source: WorldSource) -> None:
+        """OpenError for a source that nobody trusts on this machine."""
+        if not source.trusted:
+            error = OpenError(
+                f"the source {source.name} came with the file and is not trusted here: look at what it reads (`worlds "
+                f"sources WORLD {source.name}`), then say so (`worlds sources WORLD --trust {source.name}`)",
+                kind=UNTRUSTED,
+            )
+            error.status = 403
+            raise error
+        self.trust(source)  # which a transaction around its adding could not keep
+
+    def distrust(self, source: WorldSource) -> None:
+        """Have a source be read here no longer."""
+        withdraw_consent(self._world, _reached(source))
 
     def add(self, source: WorldSource) -> None:
         """Keep a new source."""

@@ -21,7 +21,7 @@ from worlds.graph.records import Count, Record
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.reader import quad_ids
-from worlds.quads.rows import NO_QUADS, difference, read_quads
+from worlds.quads.rows import NO_QUADS, difference, read_quads, unique_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.history import NEVER, History
 from worlds.revisions.loading import Loader
@@ -29,7 +29,7 @@ from worlds.revisions.threeway import Conflicting, three_way
 from worlds.revisions.writer import Progress, Writer, Writing
 from worlds.sources.documents import quads_of
 from worlds.sources.scanning import MOST_BYTES, FileState, digest_of, read, scan
-from worlds.sources.store import FileProblem, FileRow, Kind, Ownership, SourceStore, WorldSource
+from worlds.sources.store import UNTRUSTED, FileProblem, FileRow, Kind, Ownership, SourceStore, WorldSource
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -160,6 +160,7 @@ class Syncing:
         progress: Progress | None,
     ) -> Synced:
         """See `World.sync`."""
+        self._store.require_trusted(source)
         run = self._look(source, again=again)
         fingerprint = _fingerprint(run.found)
         if source.proposal is not None:
@@ -188,8 +189,8 @@ class Syncing:
         return self._told(run, writing, fingerprint, dry_run=dry_run)
 
     def failed(self, source: WorldSource, error: OpenError, *, dry_run: bool) -> Synced:
-        """A run whose place is away, which the source says until it is there again."""
-        if not dry_run:
+        """A run whose place is away, which the source says until it is there again; or that is not trusted."""
+        if not dry_run and error.kind != UNTRUSTED:
             with self._connection.transaction():
                 state = {"run": source.run and source.run.isoformat(), "error": str(error)}
                 kept = {"revision": source.revision, "proposal": source.proposal, "fingerprint": source.fingerprint}
@@ -260,19 +261,22 @@ class Syncing:
             held = held[~np.isin(held[:, 0], [number for number in failed if number is not None])]
         else:
             held, revisions = self._held(np.array(ids, dtype=np.int64), graph)
-        if source.edits == "keep" and len(held):
-            base = self._base(run, held, revisions, graph)
+        base = self._base(run, held, revisions, graph) if source.edits == "keep" and len(held) else None
+        if (leading := writing.leading) is not None:
+            held = leading.given(held, np.array(ids, dtype=np.int64), (graph,) if run.again and graph else ())
+            base = None if base is None else leading.given(base)
+        if base is not None:
             outcome = three_way(held, quads, base, self._dictionary)
             run.conflicts += outcome.conflicts
             added, removed = outcome.added, outcome.removed
         else:
-            added, removed = difference(quads, held), difference(held, quads)
+            added, removed = difference(unique_quads(quads), held), difference(held, quads)
 
         def report(done: int) -> None:
             if progress:
                 progress("write", done, len(added))
 
-        writing.apply(added, removed, report)
+        writing.apply(added, removed, report, as_given=True)
 
     def _read(self, run: _Run, progress: Progress | None) -> Iterator[list[ox.Quad]]:
         """The quads of the documents that are new or changed, some at a time."""
@@ -289,9 +293,10 @@ class Syncing:
                 digest = run.digests[state.path] = _digest(data)
                 if not run.again and run.known.get(state.path, _UNREAD).digest == digest:
                     continue
-                quads, places = quads_of(run.source, state, data, digest, prefixes)
+                quads, found = quads_of(run.source, state, data, digest, prefixes)
                 batch += quads
-                run.places[state.path] = json.dumps(places)
+                run.places[state.path] = json.dumps(found.places)
+                run.notes += (f"{state.shown}: {one}" for one in found.left_out)
             except WorldsError as error:
                 run.errors[state.path] = str(error)
                 continue

@@ -67,9 +67,9 @@ class Copy:
 
     def release(self) -> None:
         """Give the lock up."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        held, self._lock = self._lock, -1  # before it is closed: another thread may give it up meanwhile
+        if held >= 0:
+            os.close(held)
 
     def remove(self) -> None:
         """Delete the folder. The store in it must be gone."""

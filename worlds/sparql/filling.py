@@ -8,7 +8,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.lexical import STABLE
+from worlds.graph.lexical import STABLE, Learned
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -28,7 +28,7 @@ class Step:
     markers: set[int]  # as they were before
     graphs: dict[int, Any]  # that may have come or gone
     count: int
-    learned: Sequence[tuple[str, str]] = ()  # forms of literals
+    learned: Sequence[Learned] = ()  # forms of literals
 
 
 def read_terms(connection: Connection, dictionary: Dictionary) -> tuple[dict[int, Any] | None, list[Any]]:

@@ -1,6 +1,6 @@
 """How a query that found nothing, or less than was meant, may be mended: what its patterns and FILTERs do not fit.
 
-What is told is looked up in the data, a pattern at a time; a query is never evaluated for it.
+What is told is looked up in the data, a pattern at a time; what is left out is counted by the query itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
@@ -31,6 +32,9 @@ _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
 _MATCHING = ("CONTAINS", "STRSTARTS", "STRENDS")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SUMS = ("SUM", "AVG")
+_ORDERING = frozenset({"<", ">", "<=", ">="})
+_PLAIN = frozenset({"triples", "filter", "optional", "minus", "bind", "values"})
+"""What a group has whose solutions are counted anew with an OPTIONAL at its end."""
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 _DATES = {XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "dateTimeStamp")}
 
@@ -278,55 +282,88 @@ class Hints:
 
     # -- losses ---------------------------------------------------------------------------------------------------
 
-    def of_losses(self, patterns: Sequence[Pattern]) -> Iterator[str]:
-        """How many subjects are left out because they lack a value that is only shown."""
-        selected = self._query.shape.query.projected
+    def of_losses(self, patterns: Sequence[Pattern], count: Callable[[Query], Any]) -> Iterator[str]:
+        """How many solutions are left out because something lacks a value that is only shown.
+
+        Both are counted by the query itself, with the pattern as an OPTIONAL; `count` answers it.
+        """
+        shape = self._query.shape
+        body, selected = shape.query.body, shape.query.projected
+        if body is None or not {one.kind for one in body.elements} <= _PLAIN:
+            return
         uses = Counter(token.text for token in self._tokens if token.kind == "variable")
+        rest = [shape.source(one.first, one.last) for one in body.elements if one.kind != "triples"]
         for one in patterns:
             subject, _, value = one.parts
             shown = selected is None or selected.get(value[1:], False)
-            # It stands in the pattern, and if it is selected by its name there, and nowhere else.
+            others = [other for other in patterns if other is not one and subject in other.parts[::2]]
+            of_variables = (
+                subject.startswith("?") and one.terms == (None, one.terms[1], None) and one.terms[1] is not None
+            )
             if (
-                one.terms[2] is not None
-                or one.terms[1] is None
-                or not shown
+                not shown
+                or not of_variables
                 or uses[value] > 1 + (selected is not None)
+                or not self._lacks(one, others)
             ):
                 continue
-            others = [other for other in patterns if other.parts[0] == subject and other is not one]
-            if not subject.startswith("?") or one.terms[0] is not None or not others:
-                continue
-            subjects = self._all(others)
-            lacking = 0
-            for term in subjects:
-                if self._budget.spent:  # so nobody knows how many
-                    return
-                lacking += next(self._quads((term, one.terms[1], None), one.graphs), None) is None
-            if lacking:
-                pattern = one.text.removesuffix(" .")
+            group = " ".join([*(other.text for other in patterns if other is not one), *rest])
+            pattern = one.text.removesuffix(" .")
+            head = f"{shape.source(0, shape.prologue)} SELECT (COUNT(*) AS ?every) (COUNT({value}) AS ?kept)"
+            text = f"{head} {shape.source(*shape.query.dataset)} {{ {group} OPTIONAL {{ {pattern} }} }}"
+            counted = next(iter(count(self._query.replaced(text=text))))
+            every, kept = (int(term.value) for term in counted)
+            if lost := every - kept:
                 yield (
-                    f"{lacking:,} of {len(subjects):,} {subject} have no {one.parts[1]}, and are left out: "
+                    f"{lost:,} of {every:,} solutions have a {subject} without {one.parts[1]}, and are left out: "
                     f"OPTIONAL {{ {pattern} }} keeps them."
                 )
 
-    def _all(self, patterns: Sequence[Pattern]) -> set[Any]:
-        """The subjects that match all of these patterns; none where they are too many."""
-        found: set[Any] | None = None
-        for one in sorted(patterns, key=lambda one: (one.terms[2] is None, one.terms[1] is None)):
-            if found is None:
-                quads = list(itertools.islice(self._quads(one.terms, one.graphs), _SUBJECTS + 1))
-                if len(quads) > _SUBJECTS:
-                    return set()
-                found = {quad.subject for quad in quads}
-            else:
-                _, predicate, value = one.terms
-                found = {
-                    term
-                    for term in found
-                    if not self._budget.spent
-                    and next(self._quads((term, predicate, value), one.graphs), None) is not None
-                }
-        return found or set()
+    def _lacks(self, one: Pattern, others: Sequence[Pattern]) -> bool:
+        """Whether one of the first things that other patterns have as the subject of this one lacks a value of it."""
+        for other in others:
+            place = 0 if other.parts[0] == one.parts[0] else 2
+            for quad in itertools.islice(self._quads(other.terms, other.graphs), _SUBJECTS):
+                if self._budget.spent:
+                    return False
+                terms = ((quad.subject, quad.object)[place // 2], one.terms[1], None)
+                if next(self._quads(terms, one.graphs), None) is None:
+                    return True
+        return False
+
+    # -- numbers that are texts -------------------------------------------------------------------------------------
+
+    def of_texts(self, patterns: Sequence[Pattern]) -> Iterator[str]:
+        """Numbers that are kept as text, and are compared or ordered."""
+        held = {one.parts[2]: one for one in patterns if one.terms[2] is None and one.terms[1] is not None}
+        for name, (how, number) in {name: (how, number) for name, how, number in self._ordered()}.items():
+            if self._budget.spent:
+                return
+            objects = self._objects(held[name]) if name in held else []
+            texts = [one.value for one in objects if _is_written_number(one)]
+            if 2 * len(texts) > len(objects) and (number or sorted(texts) != sorted(texts, key=Decimal)):
+                compares = "does not compare with numbers" if number else "compares letter by letter"
+                shown = self._shown(ox.Literal(texts[0]))
+                kept = f"{name} has numbers that are kept as text ({shown}), which {how} {compares}"
+                yield f"{kept}: write xsd:decimal({name})."
+
+    def _ordered(self) -> Iterator[tuple[str, str, bool]]:
+        """Each variable that is compared, in MAX or MIN, or in ORDER BY, by what, and whether with a number."""
+        tokens = [*self._tokens, Token("mark", "", 0, 0), Token("mark", "", 0, 0)]
+        ordering = False
+        for at, token in enumerate(tokens[:-2]):
+            ordering = token.is_word("BY") or (ordering and not token.is_word("LIMIT", "OFFSET", "VALUES", "HAVING"))
+            if token.kind != "variable" or not at:
+                continue
+            before, after = tokens[at - 1], tokens[at + 1]
+            if after.text in _ORDERING or before.text in _ORDERING:
+                sign, other = (after, tokens[at + 2]) if after.text in _ORDERING else (before, tokens[at - 2])
+                yield token.text, sign.text, other.kind == "number"
+            elif before.text == "(" and after.text == ")" and tokens[at - 2].is_word("MAX", "MIN", "ASC", "DESC"):
+                word = tokens[at - 2].text.upper()
+                yield token.text, word if word in ("MAX", "MIN") else "ORDER BY", False
+            elif ordering and before.text != "(":
+                yield token.text, "ORDER BY", False
 
 
 def _is_cut(objects: Sequence[Any]) -> bool:
@@ -336,6 +373,12 @@ def _is_cut(objects: Sequence[Any]) -> bool:
 
 def _looked_at(objects: Sequence[Any]) -> str:
     return f" ({len(objects):,} were looked at)" if _is_cut(objects) else ""
+
+
+def _is_written_number(term: Any) -> bool:
+    """Whether a term is a plain text that is a number."""
+    plain = isinstance(term, ox.Literal) and term.datatype.value == XSD + "string"
+    return plain and _NUMBER.fullmatch(term.value.strip()) is not None
 
 
 def _is_number(value: Any) -> bool:

@@ -21,11 +21,12 @@ from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.query import Query
 from worlds.quads.dataset import of_data, own_graphs, quads_named
 from worlds.quads.delta import Delta, Follower
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, decoded, distinct, read_quads, stored
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
 from worlds.sparql.filling import Step, read_terms
 from worlds.sparql.memory import room
+from worlds.sparql.merging import WorldMerging
 from worlds.sparql.moving import Move
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -34,19 +35,15 @@ _SQL = statements("queries.sql")
 _REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
 DISK_FROM = 100_000  # quads from which on the index is kept on disk
 _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
-
 _QUAD = 500  # bytes in memory
 MOVED = 200_000  # quads a second, from disk to memory
 PATIENCE = 0.5  # seconds of queries on disk that are too few to move for
 _SHARE = 0.5  # of the memory that is free, which the index may take where nobody asked for it
-
 _DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
-
 Place: TypeAlias = Literal["auto", "memory", "disk"]
 PLACES = get_args(Place)
 Progress = Callable[[int, int], None]  # (quads done, quads to do)
 T = TypeVar("T")
-
 _log = logging.getLogger("worlds")
 
 
@@ -69,7 +66,8 @@ class SparqlIndex(Follower):
         self._store: ox.Store | None = None
         self._copy: Copy | None = None  # where the store is, if on disk
         self._published = 0  # quads changed since the copy was taken from its generation
-        self.forms = LexicalForms(self._is_stored)
+        self.forms = LexicalForms(self._is_used)
+        self.merging = WorldMerging(connection, dictionary, self)
         self._markers: set[int] = set()  # ids of the named graphs that were created
         self._revision = 0
         self._row = ""  # what the world says of that revision: a restored one may have another of that number
@@ -145,7 +143,8 @@ class SparqlIndex(Follower):
         named, quads = quads_named(self._connection, self._dictionary, query, self.remembered, on_disk=self.on_disk)
         store.extend(quads)
         try:
-            yield
+            with self.merging.astray() if quads else contextlib.nullcontext():
+                yield
         finally:
             for quad in quads:
                 store.remove(quad)
@@ -192,6 +191,7 @@ class SparqlIndex(Follower):
     def drop(self) -> None:
         """Forget the store; the next query makes it again."""
         self._store = self._move = None
+        self.merging.clear()
         if self._copy is not None:
             self._copy.remove()
             self._copy = None
@@ -266,6 +266,7 @@ class SparqlIndex(Follower):
         self.forms.unlearn(step.learned)
         self._markers = step.markers
         self._settle(step.graphs)
+        self.merging.follow(step.added, step.removed, step.graphs.values())
         self._count = step.count
 
     def committed(self, revision: int) -> None:
@@ -295,8 +296,7 @@ class SparqlIndex(Follower):
         for removed in read_quads(self._connection, "quads_removed_since", markers=True, revision=since):
             self._apply(NO_QUADS, removed)
         first = self._connection.value(_SQL["first_quad_since"], (since,))
-        added_since = read_quads(self._connection, "quads_added_since", markers=True, after=first - 1, revision=since)
-        for added in added_since:
+        for added in read_quads(self._connection, "quads_added_since", markers=True, after=first - 1, revision=since):
             self._apply(added, NO_QUADS)
         self._at(revision)
 
@@ -319,7 +319,7 @@ class SparqlIndex(Follower):
         for quad in step.removed:
             store.remove(quad)
         come = list(decoded(added, terms))
-        step.learned = self.forms.learn({quad.object for quad in come})
+        step.learned = self.forms.changed({quad.object for quad in gone}, {quad.object for quad in come})
         alike = [quad for quad in come if not self.forms.several(quad.object)]
         store.extend(alike)
         step.added += alike
@@ -333,6 +333,7 @@ class SparqlIndex(Follower):
             added[added[:, 0] == 0, 3].tolist()
         )
         self._settle(graphs)
+        self.merging.follow(step.removed, step.added, graphs.values())
         self._count += len(come) - len(gone)
         self._dead += len(removed)
         self._published += len(added) + len(removed)
@@ -352,8 +353,11 @@ class SparqlIndex(Follower):
         """Positions of those quads that the file has."""
         return stored(self._connection, self._dictionary, quads)
 
-    def _is_stored(self, terms: Sequence[Any]) -> list[bool]:
-        return [number is not None for number in self._dictionary.find(terms)]
+    def _is_used(self, terms: Sequence[Any]) -> list[bool]:
+        numbers = self._dictionary.find(terms)
+        known = json_ids([number for number in numbers if number is not None])
+        used = {number for (number,) in self._connection.rows(_SQL["objects"], (known,))}
+        return [number in used for number in numbers]
 
     def _settle(self, graphs: dict[int, Any]) -> None:
         """Let the store have those named graphs that hold quads or were created, and no others."""
@@ -422,7 +426,7 @@ class SparqlIndex(Follower):
             try:
                 copy, forms = cache.copy(generation, stamp)
                 store = ox.Store(str(copy.folder))
-                self.forms = LexicalForms(self._is_stored, forms)
+                self.forms = LexicalForms(self._is_used, forms)
             except (OSError, RuntimeError, ValueError) as error:
                 if copy is not None:
                     copy.remove()
@@ -463,8 +467,7 @@ class SparqlIndex(Follower):
             raise
 
     def _world(self) -> str:
-        identity = self._connection.identity
-        return f"{self._connection.meta('created')} {identity.stamp if identity else 0}"
+        return f"{self._connection.meta('created')} {one.stamp if (one := self._connection.identity) else 0}"
 
     def _recorded(self, revision: int) -> str:
         return str(self._connection.row(_SQL["recorded_revision"], (revision,)))
@@ -472,9 +475,9 @@ class SparqlIndex(Follower):
     def _build(self, store: ox.Store, total: int, progress: Progress | None) -> None:
         connection = self._connection
         self._store = None
-        self.forms = LexicalForms(self._is_stored)
+        self.forms = LexicalForms(self._is_used)
         terms, odd = read_terms(connection, self._dictionary)
-        self.forms.learn(odd)
+        self.forms.learn(odd, used=False)
         self._count = 0
 
         def blocks() -> Iterator[Ids]:

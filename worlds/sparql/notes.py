@@ -1,13 +1,15 @@
 """Why a query found nothing, as far as can be told in a moment: unknown names, empty patterns, other graphs.
 
-What is told comes of looking patterns up one by one, in the SPARQL index, never of evaluating a query.
+What is told comes of looking patterns up one by one, in the SPARQL index; what a quick query leaves out, it counts
+itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -57,27 +59,15 @@ class Notes:
         self._index = index
         self._vocabulary = vocabulary
 
-    def of(self, query: Query, found: Found) -> tuple[str, ...]:
-        """What there is to say of a query and what it found; nothing, where nothing is odd."""
+    def of(self, query: Query, found: Found, count: Callable[[Query], Found] | None = None) -> tuple[str, ...]:
+        """What there is to say of a query and what it found; nothing, where nothing is odd.
+
+        `count` answers a query that counts what this one leaves out; None where that may take long.
+        """
         with self._connection.lock, contextlib.suppress(WorldsError):
-            if len(query.text) > _LONGEST:
-                return ()
-            if isinstance(found, bool):
-                return () if found else tuple(_Reading(self, query).nothing(joined=True))
-            if not isinstance(found, Selected):
-                return () if found else tuple(_Reading(self, query).nothing())
-            if not found:
-                return tuple(_Reading(self, query).nothing())
-            blank = set(range(len(found.variables)))
-            for solution in itertools.islice(found, _MOST_ROWS):
-                blank = {at for at in blank if solution[at] is None or getattr(solution[at], "value", "-") in ("0", "")}
-                if not blank:
-                    return tuple(_Reading(self, query).losses())
-            aggregates = {token.text.upper() for token in query.tokens if token.is_word(*_AGGREGATES)}
-            reading = _Reading(self, query)
-            if aggregates and len(found) == 1 and len(blank) == len(found.variables):
-                return (*reading.sums(), *reading.nothing(joined=aggregates != {"COUNT"}))
-            return (*reading.strangers(), *reading.losses())
+            if len(query.text) <= _LONGEST:
+                reading = _Reading(self, query)
+                return (*reading.unbound(), *reading.told(found, count))
         return ()
 
     def strangers(self, query: Query) -> tuple[str, ...]:
@@ -119,6 +109,28 @@ class _Reading:
         self._words = {token.text.upper() for token in query.tokens if token.kind == "word"}
         self._hints = Hints(query, self._dictionary, self._quads, self._term, self._budget)
 
+    def told(self, found: Found, count: Callable[[Query], Found] | None) -> Iterator[str]:
+        """What to say of what was found, and of what was not."""
+        if not isinstance(found, Selected):
+            yield from () if found else self.nothing(joined=isinstance(found, bool))
+            return
+        blank = set(range(len(found.variables)))
+        for solution in itertools.islice(found, _MOST_ROWS):
+            blank = {at for at in blank if solution[at] is None or getattr(solution[at], "value", "-") in ("0", "")}
+            if not blank:
+                break
+        aggregates = self._words & _AGGREGATES
+        if aggregates and len(found) == 1 and len(blank) == len(found.variables):
+            yield from self.sums()
+            yield from self.nothing(joined=aggregates != {"COUNT"})
+            return
+        if not found:
+            yield from self.nothing()
+        else:
+            yield from self.strangers() if blank else ()
+            yield from self.losses(count)
+        yield from self.texts()
+
     def nothing(self, *, joined: bool = False) -> Iterator[str]:
         """Why there are no results; `joined` says that the patterns may have solutions together all the same."""
         yield from self.strangers()
@@ -153,15 +165,35 @@ class _Reading:
                 if not any(hint.rpartition(" ")[2].rstrip(".") in told for told in written):  # the literal is told
                     yield hint
 
-    def losses(self) -> Iterator[str]:
+    def losses(self, count: Callable[[Query], Found] | None) -> Iterator[str]:
         """What solutions are lost to a pattern whose value is only shown."""
-        return self._hints.of_losses(self._patterns()[0])
+        patterns, plain = self._patterns()
+        return iter(()) if count is None or not plain else self._hints.of_losses(patterns, count)
+
+    def texts(self) -> Iterator[str]:
+        """What is compared as text, and is a number."""
+        return self._hints.of_texts(self._patterns()[0])
 
     def sums(self) -> Iterator[str]:
         """What is summed up, and holds no numbers."""
         return self._hints.of_sums(self._patterns()[0])
 
     # -- names ----------------------------------------------------------------------------------------------------
+
+    def unbound(self) -> Iterator[str]:
+        """What to say of variables that are used, and that nothing in the query binds."""
+        shape, tokens = self._query.shape, self._query.tokens
+        bound = {name.text[1:] for word, name in itertools.pairwise(tokens) if word.is_word("AS")}
+        bound.update(self._query.bindings)
+        for _, element in shape.walk():
+            if element.kind in ("triples", "values", "graph", "service"):
+                last = element.groups[0].first if element.groups else element.last
+                bound |= shape.names(*element.subject) | shape.names(element.first, last)
+        for name in dict.fromkeys(token.text[1:] for token in tokens if token.kind == "variable"):
+            if name not in bound:
+                near = difflib.get_close_matches(name, bound, 1)
+                told = f"?{name} is bound nowhere in the query"
+                yield Hint(f"{told}: did you mean ?{near[0]}?", f"?{name}", f"?{near[0]}") if near else f"{told}."
 
     def strangers(self) -> Iterator[str]:
         """What to say of names that do not occur."""

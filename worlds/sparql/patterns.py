@@ -9,8 +9,9 @@ import pyoxigraph as ox
 
 from worlds.errors import FilterError, QueryError, QueryTimeout
 from worlds.graph.query.evaluation import Selected, begin
-from worlds.graph.query.limits import Limits, Running, deadline_of
+from worlds.graph.query.limits import Limits, deadline_of
 from worlds.graph.query.query import Query
+from worlds.graph.query.running import Running
 from worlds.quads.namespaces import Namespaces
 from worlds.sparql.index import SparqlIndex
 
@@ -37,12 +38,15 @@ class SubjectPatterns:
             default_graphs=graphs,
             deadline=limits.deadline,
             max_memory=limits.max_memory,
+            wide=self._index.forms.wide,
         )
         try:
-            found = self._index.apart(lambda store: begin(store, query, self._running))
+            found = self._index.apart(lambda store: begin(store, query, self._running, self._index.merging))
         except QueryTimeout:
             raise
         except QueryError as error:
+            if error.kind == "interrupted":
+                raise
             what = str(error)
             if error.line is not None:  # where the pattern's own first line is the second
                 what = f"line {error.line - 1}, column {error.column}: {what.partition(': ')[2]}"

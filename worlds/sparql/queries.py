@@ -12,9 +12,10 @@ import pyoxigraph as ox
 from worlds.embedders import Embedder
 from worlds.errors import QueryTimeout
 from worlds.graph.query.evaluation import Found, Selected, answer, begin, run
-from worlds.graph.query.limits import Running, remaining
+from worlds.graph.query.limits import remaining
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.query.running import Running
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.terms import Term
 from worlds.quads.dictionary import Dictionary
@@ -29,6 +30,7 @@ from worlds.sql.drivers import ended_by
 from worlds.vectors.embedding import Embeddings
 
 COUNTING = 1.0  # seconds, at most, to count the solutions of one pattern
+_QUICK = 0.5  # seconds of a query that is answered again, to count what it leaves out
 
 
 class Queries:
@@ -66,17 +68,24 @@ class Queries:
         """
         apart = query.limited and not mentions_search(query.text)
         said: Iterable[str] = ()
+        began = time.perf_counter()
         if apart:
             found, plain = self._index.apart(lambda store: self._begun(store, query.started()), progress)
         with self._connection.lock:
             if not apart:
+                began = time.perf_counter()  # not while others hold the lock
                 found, plain, said = self._index.use(lambda store: self._found(store, query.started()), progress)
-            return answer(plain, found, self._index.forms, lambda: (*said, *self._notes.of(query, found)))
+            count = self._counting if time.perf_counter() - began < _QUICK and not mentions_search(query.text) else None
+            return answer(plain, found, self._index.forms, lambda: (*said, *self._notes.of(query, found, count)))
+
+    def _counting(self, query: Query) -> Found:
+        """What a query counts that takes about as long as one that was quick."""
+        return self._run(self._index.store(), query.replaced(timeout=None, deadline=None, max_memory=None))
 
     def _begun(self, store: ox.Store, query: Query) -> Callable[[], tuple[Found, Query]]:
         began = time.perf_counter()
         with self._index.with_own(store, query):
-            finish = begin(store, query, self._running)
+            finish = begin(store, self._widened(query), self._running, self._index.merging)
 
         def finished() -> tuple[Found, Query]:
             try:
@@ -110,7 +119,7 @@ class Queries:
                 milliseconds=dict(zip(("index", "search", "evaluation"), milliseconds, strict=True)),
                 evaluated=plain.text,
                 patterns=tuple(self._counted(store, query)) if counts else (),
-                notes=(*said, *self._notes.of(query, found)),
+                notes=(*said, *self._notes.of(query, found, self._counting if times[3] - times[2] < _QUICK else None)),
             )
 
     def _counted(self, store: ox.Store, query: Query) -> Iterator[PatternCount]:
@@ -158,11 +167,17 @@ class Queries:
 
     def _run(self, store: ox.Store, query: Query) -> Found:
         began = time.perf_counter()
+        self._running.grown(self._index.count)
         try:
             with self._index.with_own(store, query):
-                return run(store, query, self._running)
+                return run(store, self._widened(query), self._running, self._index.merging)
         finally:
             self._index.asked(time.perf_counter() - began)
+
+    def _widened(self, query: Query) -> Query:
+        """The query, which knows whether the data have numbers that pyoxigraph has no room for."""
+        wide = self._index.forms.wide
+        return query if query.wide == wide else query.replaced(wide=wide)
 
     def _searcher(self, store: ox.Store, query: Query) -> WorldSearcher:
         return WorldSearcher(

@@ -19,7 +19,7 @@ from worlds.graph.query.query import Query
 from worlds.graph.terms import GraphName, NamedGraph, quad_to_rdflib
 from worlds.graph.update.target import Rows
 from worlds.sparql.index import SparqlIndex
-from worlds.sparql.updates import missing
+from worlds.sparql.updates import Selecting, missing
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Rehearsed:
         return tuple(map(quad_to_rdflib, self.quads[1]))
 
 
-class RehearsalTarget:
+class RehearsalTarget(Selecting):
     """`worlds.graph.update.target.Target` over the store alone."""
 
     def __init__(
@@ -54,12 +54,11 @@ class RehearsalTarget:
         """`pattern` tells how patterns are asked, `rows` evaluates one; QueryError beyond `max_quads` changes."""
         self._index = index
         self._store = store
-        self._pattern = pattern.replaced(prefixes={}, bindings={})
-        self._rows = rows
+        super().__init__(pattern, rows)
         self._most = max_quads
         self._added: dict[ox.Quad, ox.Quad] = {}  # in the forms that were given → as the store has them
         self._removed: dict[ox.Quad, None] = {}
-        self._learned: list[tuple[str, str]] = []  # forms of literals
+        self._learned: list[tuple[str, str, bool]] = []  # forms of literals
         self._created: dict[NamedGraph, bool] = {}  # whether it exists without quads, where that was changed here
 
     @property
@@ -72,7 +71,8 @@ class RehearsalTarget:
         """Leave the store as it was before the block."""
         graphs = set(self._store.named_graphs())
         try:
-            yield
+            with self._index.merging.astray():
+                yield
         finally:
             for quad in self._added.values():
                 self._store.remove(quad)
@@ -84,17 +84,6 @@ class RehearsalTarget:
                 self._store.add_graph(graph)
             self._index.forms.unlearn(self._learned)
             self._index.leave_dead(len(self._added))
-
-    def select(
-        self,
-        query: str,
-        *,
-        default_graphs: Sequence[GraphName] | None,
-        named_graphs: Sequence[NamedGraph] | None,
-    ) -> tuple[list[str], Rows]:
-        """The variables and the solutions of a SELECT."""
-        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
-        return self._rows(pattern.settled(union=bool(self._pattern.union)))
 
     def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
         """Remove quads, then add quads: one that is in both stays. As the gate has it, so are forms of a value one."""

@@ -23,7 +23,6 @@ from worlds.search.request import SearchRequest
 from worlds.search.words import MAX_CHARS
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.segmentation import unsegment
 from worlds.vectors.embedding import Embeddings
 
 _SQL = statements("functions.sql")
@@ -167,8 +166,7 @@ def _of_hit(hit: Hit, rank: int, wanted: Collection[str]) -> dict[str, Any]:
     if "snippet" in wanted:
         row["snippet"] = hit.snippet
     if "marked" in wanted:
-        marked = hit._snippets().get(hit.chunk, hit.text)
-        row["marked"] = unsegment(marked).replace("\x03\x02", "")
+        row["marked"] = hit._snippets().get(hit.chunk, hit.text)
     return row
 
 

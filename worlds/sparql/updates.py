@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +13,7 @@ from worlds.errors import QueryError
 from worlds.graph.lexical import canonical_quads, is_by_value
 from worlds.graph.query.query import Query
 from worlds.graph.terms import GraphName, NamedGraph
-from worlds.graph.update.target import Rows
+from worlds.graph.update.target import Rows, Target
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.reader import quad_ids
@@ -41,7 +41,61 @@ def missing(index: SparqlIndex, store: ox.Store, added: Sequence[ox.Quad], remov
     return list(found.values())
 
 
-class WorldTarget:
+class Watched:
+    """A `Target` whose graphs are looked at before they are: `look` raises for one that the client may not name."""
+
+    def __init__(self, target: Target, look: Callable[[Iterable[object]], object]) -> None:
+        self._target = target
+        self._look = look
+        self.select, self.graphs = target.select, target.graphs
+
+    def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add quads."""
+        self._look({quad.graph_name for quad in (*added, *removed)})
+        self._target.apply(added, removed)
+
+    def exists(self, graph: NamedGraph) -> bool:
+        """Whether there is a named graph."""
+        self._look([graph])
+        return self._target.exists(graph)
+
+    def create(self, graph: NamedGraph) -> None:
+        """Make an empty graph."""
+        self._look([graph])
+        self._target.create(graph)
+
+    def clear(self, graph: GraphName, *, drop: bool) -> None:
+        """Remove all quads of a graph."""
+        self._look([graph])
+        self._target.clear(graph, drop=drop)
+
+    def copy(self, source: GraphName, destination: GraphName) -> None:
+        """Add the quads of a graph to another one."""
+        self._look([source, destination])
+        self._target.copy(source, destination)
+
+    def load(self, iri: str, graph: NamedGraph | None) -> None:
+        """Add what is found at an IRI to a graph."""
+        self._look([graph])
+        self._target.load(iri, graph)
+
+
+class Selecting:
+    """What asks patterns of one index; `pattern` tells how they are asked, `rows` evaluates one."""
+
+    def __init__(self, pattern: Query, rows: Callable[[Query], tuple[list[str], Rows]]) -> None:
+        self._pattern = pattern.replaced(prefixes={}, bindings={})
+        self._rows = rows
+
+    def select(
+        self, query: str, *, default_graphs: Sequence[GraphName] | None, named_graphs: Sequence[NamedGraph] | None
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions of a SELECT."""
+        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self._rows(pattern.settled(union=bool(self._pattern.union)))
+
+
+class WorldTarget(Selecting):
     """`worlds.graph.update.target.Target` over a world."""
 
     def __init__(
@@ -61,21 +115,9 @@ class WorldTarget:
         self._dictionary = dictionary
         self._writing = writing
         self._index = index
-        self._pattern = pattern.replaced(prefixes={}, bindings={})
-        self._rows = rows
+        super().__init__(pattern, rows)
         self._load = load
         self._allow_files = allow_files
-
-    def select(
-        self,
-        query: str,
-        *,
-        default_graphs: Sequence[GraphName] | None,
-        named_graphs: Sequence[NamedGraph] | None,
-    ) -> tuple[list[str], Rows]:
-        """The variables and the solutions of a SELECT."""
-        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
-        return self._rows(pattern.settled(union=bool(self._pattern.union)))
 
     def load(self, iri: str, graph: NamedGraph | None) -> None:
         """Add what is found at an IRI to a graph, or to the default graph."""

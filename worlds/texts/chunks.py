@@ -59,16 +59,15 @@ class Cut:
 def _full_text_index(tokenizer: str) -> tuple[str, str, str]:
     """What makes the full-text index with a tokenizer: its view, its table, and its setting."""
     view, index, setting = _FULL_TEXT.findall(schema())
-    if tokenizer == "trigram":  # it needs no words
-        view = view.replace("chunks.segmented, ", "")
     if tokenizer in _TOKENIZERS:
         index = _TOKENIZE.sub(lambda _: f'tokenize = "{_TOKENIZERS[tokenizer]}"', index)
     return view.rstrip(";"), index.rstrip(";"), setting
 
 
 def full_text_indexes() -> list[str]:
-    """The definitions of the full-text index and its view with each tokenizer but the schema's."""
-    return [definition for tokenizer in _TOKENIZERS for definition in _full_text_index(tokenizer)[:2]]
+    """The definitions of the full-text index and its view with each tokenizer but the schema's, and in older files."""
+    former = _FULL_TEXT.findall(schema())[0].replace("chunks.segmented, ", "")  # of trigrams, until compact()
+    return [former.rstrip(";"), *(_full_text_index(tokenizer)[1] for tokenizer in _TOKENIZERS)]
 
 
 class ChunkStore(Follower):
@@ -126,7 +125,7 @@ class ChunkStore(Follower):
             cut += self._refresh_profiles(self.profiles.everyone(policy))
         read = reads(policy) != reads(before) and self.words.read_anew()
         if policy.tokenizer != before.tokenizer:
-            self._index_texts(policy.tokenizer)
+            self.index_texts()
         elif read:
             self._connection.run(_SQL["rebuild_fts"])
         # It makes no revision, but those who remember chunk ids must notice.
@@ -166,8 +165,9 @@ class ChunkStore(Follower):
         """Chunk what `literals` gave; gives the number of chunks made."""
         return self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
 
-    def _index_texts(self, tokenizer: str) -> None:
-        """Make the full-text index anew, with another tokenizer."""
+    def index_texts(self) -> None:
+        """Make the full-text index anew, with the tokenizer of the policy."""
+        tokenizer = self.policy.tokenizer
         for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", *_full_text_index(tokenizer)):
             self._connection.run(sql)
         self._connection.run(_SQL["rebuild_fts"])
@@ -216,6 +216,7 @@ class ChunkStore(Follower):
 
     def _insert_profiles(self, profiles: dict[int, Profile]) -> int:
         rows: list[tuple[object, ...]] = []
+        self.words.begin()
         read = self.words.reader().reading(None)
         for subject, profile in profiles.items():
             for (start, end), (text, _) in zip(profile.spans, profile.passages, strict=True):
@@ -356,11 +357,7 @@ class ChunkStore(Follower):
         return cut
 
     def rechunk(
-        self,
-        terms: Ids,
-        *,
-        max_tokens: int = _READABLE_TOKENS,
-        count_tokens: Callable[[str], int] = estimate_tokens,
+        self, terms: Ids, *, max_tokens: int = _READABLE_TOKENS, count_tokens: Callable[[str], int] = estimate_tokens
     ) -> Cut:
         """Cut literals that are text, and profiles, anew."""
         policy = self.policy

@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from worlds.texts.segmentation import segment, unsegment
+from worlds.texts.segmentation import as_marked, fold, segment
 
 ENGLISH = "en"
-VERSION = "snowball 3.1"
-"""What the stems are of: the minor releases of Snowball differ in words."""
+VERSION = "snowball 3.1, folded by accents"
+"""What the index's forms are of: the minor releases of Snowball differ in words."""
 ALGORITHMS = {
     "ar": "arabic",
     "ca": "catalan",
@@ -66,7 +66,7 @@ analysis (Can et al., Information retrieval on Turkish texts, 2008). `benchmarks
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f"
 _MARKS += "\u0951-\u0957\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"
 _WORDS = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")
-_UNMARKED = dict.fromkeys((2, 3))
+_UNMARKED = dict.fromkeys((2, 3, 31))
 _POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")  # of Hebrew
 _LATIN = "\u0370"  # letters below are Latin, once they have no diacritics
 _MOST = 200_000  # words whose stems are remembered, of one language
@@ -86,8 +86,7 @@ def indexed(text: str, language: str) -> str | None:
     stems = _stems(language)
     if stems is None:
         return apart
-    given = text if apart is None else apart
-    read = _WORDS.sub(lambda found: stems[found[0]], given)
+    read = _WORDS.sub(lambda found: stems[found[0]], text if apart is None else apart)
     return None if read == text else read
 
 
@@ -116,14 +115,14 @@ def words_of(text: str) -> list[str]:
 
 
 def as_written(marked: str, text: str) -> str:
-    """An indexed text with marks (U+0002, U+0003), its words as the text itself has them."""
-    if unsegment(marked).translate(_UNMARKED) == text:
-        return marked
-    written = _WORDS.findall(segment(text) or text)
-    between = _WORDS.split(marked)
-    if len(between) != len(written) + 1:  # another release read it
-        return text
-    return "".join(part for pair in zip(between, [*written, ""], strict=True) for part in pair)
+    """An indexed text with marks (U+0002, U+0003) as the text itself has it; without marks, if others read it."""
+    form = segment(text) or text
+    if marked.translate(_UNMARKED) != form.translate(_UNMARKED):
+        written, between = _WORDS.findall(form), _WORDS.split(marked)
+        if len(between) != len(written) + 1:
+            return text
+        marked = "".join(part for pair in zip(between, [*written, ""], strict=True) for part in pair)
+    return as_marked(marked, text)
 
 
 # -- stop-words -------------------------------------------------------------------------------------------------------
@@ -216,9 +215,8 @@ def _stemmer(algorithm: str):  # type: ignore[no-untyped-def]  # a function of a
 
 def _folded(word: str) -> str:
     """A word in small letters, and where it is Latin, without diacritics."""
-    small = word.lower()
+    small = fold(word).lower()
     if small.isascii():
         return small
     plain = "".join(each for each in unicodedata.normalize("NFD", small) if not "\u0300" <= each < _LATIN)
-    plain = plain.replace("ı", "i")
     return plain if max(plain, default="") < _LATIN else unicodedata.normalize("NFC", small)

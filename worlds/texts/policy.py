@@ -122,6 +122,7 @@ class TextPolicy:
     `iris` is what new IRIs are made from: a "namespace", and a "template" of what follows it, with {slug} (of a label;
     the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.mint`.
     `time_zone` is that of dates and times of facts that name none: "UTC", or a name such as "Europe/Berlin".
+    `follow_merges` has what comes in under the name of an entity that was merged stand under the one that was kept.
     `search` are options of `World.search` that hold in this world unless a call gives others.
     """
 
@@ -141,6 +142,7 @@ class TextPolicy:
     search: Mapping[str, Any] = field(default_factory=dict)
     iris: Mapping[str, str] = field(default_factory=dict)
     time_zone: str = "UTC"
+    follow_merges: bool = True
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -181,6 +183,8 @@ class TextPolicy:
                 object.__setattr__(self, name, _iris(name, given) or False)
         if self.profile_predicates is not None:
             object.__setattr__(self, "profile_predicates", _iris("profile_predicates", self.profile_predicates))
+        if not isinstance(self.follow_merges, bool):
+            raise TypeError(f"follow_merges is True or False, not {self.follow_merges!r}")
         if type(self.profile_values) is not int:
             raise TypeError(f"profile_values is a whole number, not {self.profile_values!r}")
         if not 0 <= self.profile_values <= 1_000_000:
@@ -255,6 +259,7 @@ class TextPolicy:
                 "search": dict(self.search),
                 "iris": dict(self.iris),
                 "time_zone": self.time_zone,
+                "follow_merges": self.follow_merges,
             }
         )
 
@@ -288,6 +293,7 @@ _FIELDS = (
     "search",
     "iris",
     "time_zone",
+    "follow_merges",
 )
 
 
@@ -339,6 +345,7 @@ _READ: Mapping[str, Read] = {
     "language": lambda value, iri: value or None,
     "search": lambda value, iri: dict(value),
     "time_zone": lambda value, iri: value or "UTC",
+    "follow_merges": lambda value, iri: value,
     "iris": lambda value, iri: {"namespace": value} if isinstance(value, str) and value else dict(value or {}),
 }
 """How each field is read from JSON."""

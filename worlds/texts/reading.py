@@ -25,24 +25,24 @@ Format = Literal["text", "markdown"]
 Text = tuple[int, str | bytes, Format | None, str | None]  # term id, lexical form, format, language tag
 
 
-def reads(policy: TextPolicy) -> tuple[bool, str]:
+def reads(policy: TextPolicy) -> tuple[str, str]:
     """What decides how texts are read as words."""
-    return policy.tokenizer == "porter", primary(policy.language) or ENGLISH
+    return policy.tokenizer, primary(policy.language) or ENGLISH
 
 
 class Reader:
     """Reads texts as the full-text index has them, and notes the languages whose words have stems of their own."""
 
     def __init__(self, policy: TextPolicy) -> None:
-        self._by_language = policy.tokenizer == "porter"
+        self._tokenizer = policy.tokenizer
         self._untagged = primary(policy.language) or ENGLISH
         self.languages: set[str] = set()
 
     def reading(self, tag: str | None) -> Callable[[str], str | None]:
         """What gives the indexed form of texts with a language tag, None where that is the text itself."""
         language = primary(tag) or self._untagged
-        if not (self._by_language and stemmed(language)):
-            return segment
+        if self._tokenizer != "porter" or not stemmed(language):
+            return partial(segment, apart=self._tokenizer != "trigram")
         self.languages.add(language)
         return partial(indexed, language=language)
 
@@ -66,8 +66,8 @@ class Words:
 
     @property
     def outdated(self) -> bool:
-        """Whether texts may have been read by an older release, or by another one of Snowball; `read_some` mends it."""
-        return self._connection.meta("stems") != VERSION and self._policy().tokenizer == "porter"
+        """Whether texts may have been read by an older release, or by another one of Snowball; `compact` mends it."""
+        return bool(self._connection.meta("stems") != VERSION)
 
     def read_some(self) -> bool:
         """Read some more texts anew, whose words were read otherwise before; whether there were any. Resumable."""

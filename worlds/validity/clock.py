@@ -20,7 +20,7 @@ from worlds.quads.rows import difference, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.validity.spans import Validity
-from worlds.validity.times import ALWAYS, microseconds, now, period
+from worlds.validity.times import ALWAYS, microseconds, now, period, reached
 
 _SQL = statements("queries.sql")
 _NEXT = "next_edge"
@@ -51,7 +51,7 @@ class Clock(Follower):
     @property
     def due(self) -> bool:
         """Whether something may be due."""
-        return not self.stands and microseconds(now()) >= self.next
+        return not self.stands and reached(self.next)
 
     @property
     def last(self) -> int:

@@ -111,18 +111,18 @@ class Stating:
         return added, [*removed, quad] if self._period(ended)[1] <= present else removed
 
     def reinstate(self, quad: ox.Quad) -> Edit:
-        """A fact that was ended holds again, as if it had not been."""
-        spans = self._spans(quad)
+        """A fact that was ended holds again, or is to come, as if it had not been."""
+        spans, present = self._spans(quad), microseconds(self._now())
         rows = np.flatnonzero(spans.ended)
         if self._holds(quad):
-            rows = rows[spans.until[rows] > microseconds(self._now())]
+            rows = rows[spans.until[rows] > present]
             if not len(rows):
                 raise ArgumentError(f"this holds: {quad}")
         if not len(rows):
             raise ArgumentError(f"this was not ended: {quad}")
         last = rows[np.argmax(spans.until[rows])]
         reifier = self._term(int(spans.reifiers[last]))
-        return [quad], list(self._said(reifier, quad, "valid_to"))
+        return [quad] if spans.since[last] <= present else [], list(self._said(reifier, quad, "valid_to"))
 
     def superseded(self, quad: ox.Quad) -> list[ox.Quad]:
         """The other values that a functional predicate has; ArgumentError for one that is not declared so."""

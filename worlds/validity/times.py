@@ -112,3 +112,8 @@ def now() -> datetime.datetime:
     """The time by the clock, in whole milliseconds."""
     time = clock()
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
+def reached(time: int) -> bool:
+    """Whether the clock has come to a time, in microseconds since 1970: what each verb asks."""
+    return round(clock().timestamp() * 1_000_000) >= time

@@ -63,7 +63,7 @@ class Embeddings:
     """The vectors of one world."""
 
     def __init__(self, connection: Connection, chunks: ChunkStore) -> None:
-        self._connection = connection
+        self._connection = self.connection = connection
         self._chunks = chunks
         self.index = NativeIndex(connection)
         self.retired = RetiredVectors(connection, self.index)
@@ -204,11 +204,7 @@ class Embeddings:
         return found
 
     def _store(
-        self,
-        digests: list[bytes],
-        chunks: list[list[int]],
-        vectors: NDArray[np.float32],
-        usable: NDArray[np.bool_],
+        self, digests: list[bytes], chunks: list[list[int]], vectors: NDArray[np.float32], usable: NDArray[np.bool_]
     ) -> None:
         """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
         keys = vector_keys(vectors)

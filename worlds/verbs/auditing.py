@@ -19,7 +19,6 @@ from worlds.verbs.parts import Parts
 if TYPE_CHECKING:
     from worlds.curation.changing.decisions import Decision
     from worlds.curation.duplicates.finder import Duplicates
-    from worlds.curation.findings.drafted import ShapeSuggestions
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
 
@@ -74,6 +73,7 @@ class Auditing(Parts):
         probability: float = 0.5,
         limit: int | None = 1000,
         learn: bool = False,
+        again: bool = False,
     ) -> Duplicates:
         """Pairs of entities that may be one, the likeliest first, with the evidence for and against each.
 
@@ -83,8 +83,9 @@ class Auditing(Parts):
         ("Armstrong, Neil", "I.B.M."), with initials, abbreviations and misspellings; shared values count by how rare
         they are, different ones by how rarely the values of one thing differ. Only entities that have something in
         common are compared at all. `between` two graphs an entity has one twin at most, so that its candidates share
-        what is likely. Pairs that owl:sameAs or owl:differentFrom (see `distinct`) decided do not come again.
-        `.clusters()` puts together what pairs hold together.
+        what is likely. Pairs that owl:sameAs joins do not come again; and only with `again` those that were decided to
+        be two: by owl:differentFrom (see `distinct`), a rejected proposal or a `split`. `.clusters()` puts together
+        what pairs hold together.
 
         With `learn` the probabilities are scaled by what was decided of proposals of this kind (Platt 1999);
         `.learned` is how many decisions that stands on. It takes 30 of them, five accepted and five rejected at least
@@ -92,10 +93,10 @@ class Auditing(Parts):
         """
         scale = None
         if learn:
-            from worlds.curation.findings.evaluating import learned
+            from worlds.curation.duplicates.scale import learned
 
-            scale = learned(*self._decided("duplicate"))
-        if between is not None and (isinstance(between, str) or len(between) != 2):
+            scale = learned(*self._decided())
+        if between is not None and len(between) != 2:
             raise ArgumentError(f"between is a pair of graphs, not {between!r}")
         return self._duplicates.find(
             types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
@@ -105,10 +106,11 @@ class Auditing(Parts):
             limit=limit,
             prefixes=self._namespaces.prefixes,
             scale=scale,
+            again=again,
         )
 
-    def _decided(self, kind: str) -> tuple[list[float], list[bool]]:
-        """The probabilities of decided proposals of a kind, and whether they were accepted."""
+    def _decided(self) -> tuple[list[float], list[bool]]:
+        """The probabilities of decided proposals of duplicates, and whether they were accepted."""
         found = [
             (one.confidence, status == "accepted")
             for status in ("accepted", "rejected")
@@ -116,7 +118,7 @@ class Auditing(Parts):
                 status=status,
                 author=None,
                 entities=None,
-                kind=kind,
+                kind="duplicate",
                 minimum=None,
                 limit=None,
                 memories=not self._gate.memories,
@@ -128,15 +130,15 @@ class Auditing(Parts):
     def decisions(self) -> list[Decision]:
         """What people decided of pairs of entities, oldest first: that they are one, or two.
 
-        Decided proposals to merge, merges without a proposal, and what `distinct` keeps apart. What was taken back by
-        `split` or `undo` is not there.
+        Decided proposals to merge, merges without a proposal, and what `distinct` and `split` keep apart. What `undo`
+        took back is not there.
         """
         from worlds.curation.changing.decisions import decisions
         from worlds.quads.redirects import REDIRECTS
 
         with self._connection.snapshot():
             proposals = self._proposals.find(
-                status=None,
+                status="any",
                 author=None,
                 entities=None,
                 kind=None,
@@ -147,35 +149,6 @@ class Auditing(Parts):
             redirects = self._provenances.of((None, None, None), REDIRECTS)
             different = self._provenances.of((None, _DIFFERENT, None), None)
         return decisions(proposals, redirects, different)
-
-    def suggest_shapes(
-        self,
-        *,
-        types: object = None,
-        minimum: float = 0.95,
-        least: int = 20,
-        revisions: int = 100,
-        limit: int | None = 1000,
-    ) -> ShapeSuggestions:
-        """What the data nearly keep: axioms of OWL and RDF Schema, and constraints of SHACL shapes, to be declared.
-
-        Domains and ranges, functional, inverse functional, symmetric and inverse properties, disjoint classes, keys;
-        and of each class (of `types` and those below, or of all) whether its instances have a property, one value at
-        most, one a language, values of one datatype, class or form, or of a short list. A share of at least `minimum`
-        of at least `least` cases keeps each; `score` is the lower bound of that share at 95 % (Wilson 1927), and the
-        exceptions are told with their quads. `revisions` of a suggestion is how many of this many last revisions added
-        an exception that is still there. `turtle` is a draft of all shapes, for `shapes.load` after editing;
-        `propose_all` proposes the axioms. What is declared already does not come again. At most `limit` are given, None
-        for all; `counts` has how many there are of each kind. All quads are read, in any graph but the world's own.
-        """
-        return self._drafting.suggest(
-            types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
-            minimum=minimum,
-            least=least,
-            revisions=revisions,
-            limit=limit,
-            prefixes=self._namespaces.prefixes,
-        )
 
     @rehearsable(Change)
     def distinct(

@@ -80,8 +80,7 @@ class Curating(Parts):
 
         The answer has all quads with the revisions that added them, the ways that were gone, what was read and not
         cited, and what could not be decided. It is that of the world after revision `at` (a time, too), None for now.
-        A `Verification`, or as bytes the document that its `rdf()` gives, is replayed at its revision. `graphs` are
-        those that speak for or against it, as if there were no others.
+        `graphs` are those that speak for or against it, as if there were no others.
         """
         if graphs is not None:
             verified: Verification = self.only(graphs=graphs).verify(claim, extract=extract, at=at)
@@ -114,7 +113,14 @@ class Curating(Parts):
 
     @guard.setter
     def guard(self, setting: GuardSetting) -> None:
-        self._guard.setting = setting
+        self._guard.put(setting)
+
+    def set_guard(self, setting: GuardSetting, *, partly: bool = False) -> None:
+        """Set `guard`, which is refused (ShapesError) where some of the world's shapes cannot be checked.
+
+        With `partly` it goes by the others, which `shapes.left_out` are not, now and later.
+        """
+        self._guard.put(setting, partly=partly)
 
     def form(self, iri: object = None, *, types: object = None, language: str | None = None) -> Form:
         """Give the fields in which an entity is edited, or a new one is made: a `Form`.
@@ -132,14 +138,17 @@ class Curating(Parts):
         entity = None if iri is None else self._redirects.follow([self._namespaces.entity(iri)])[0]
         return self._forms.form(entity, kinds, language)
 
-    def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> ValidationReport:
+    def validate(
+        self, *, subjects: Iterable[object] | None = None, shapes: object = None, timeout: float | None = None
+    ) -> ValidationReport:
         """Validate the data against SHACL shapes: a `ValidationReport` of every violation, by shape and focus node.
 
         `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
         <urn:worlds:shapes>. What is validated is the union of all graphs of data. `subjects` are the only focus
         nodes then, of those that the shapes target. SHACL Core and SHACL-SPARQL are checked
-        (https://www.w3.org/TR/shacl/), over sets of nodes; ShapesError for shapes that are not well formed, or with
-        what is not checked: shapes that refer to themselves, and unknown names of SHACL's vocabulary.
+        (https://www.w3.org/TR/shacl/), over sets of nodes. Shapes that are not well formed, refer to themselves, or ask
+        for what is not checked are left out, and the report's `left_out` says why; ShapesError if none with a
+        target are left, or given. It takes `timeout` seconds at most, 60 if none is given (QueryTimeout).
         """
         given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
-        return self._shape_checker.validate(given, shapes)
+        return self._shape_checker.validate(given, shapes, timeout)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyoxigraph as ox
+
 from worlds.curation.changing.merging import Merge, Redirect, Split
-from worlds.errors import ArgumentError
+from worlds.errors import ArgumentError, ConflictError
 from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.revisions.diff import Diff
@@ -17,9 +19,12 @@ from worlds.verbs.writing import Writing
 
 if TYPE_CHECKING:
     from worlds.curation.changing.conflicts import Rule
-    from worlds.curation.changing.proposals import Proposal, Status
+    from worlds.curation.changing.proposal import Chosen, Listed, Proposal
     from worlds.curation.findings.findings import Finding
     from worlds.verbs.writing import QuadLike
+
+
+_DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 
 
 class Deciding(Querying, Writing):
@@ -31,7 +36,7 @@ class Deciding(Querying, Writing):
         kept: object,
         *others: object,
         redirect: Redirect = "owl:sameAs",
-        conflicts: Rule = "report",
+        conflicts: Rule | None = None,
         author: str | None = None,
         message: str | None = None,
         dry_run: bool = False,
@@ -45,8 +50,10 @@ class Deciding(Querying, Writing):
         A property that is functional (by owl:FunctionalProperty, sh:maxCount 1, or nearly all its subjects in the data)
         and now has several values is a conflict: with "report" all stay, with "kept" those of `kept`, with "newest"
         the one that was added last; with "refuse" it is a ConflictError. The change tells them all, in `.conflicts` and
-        in its notes; a Diff has the notes. ArgumentError if an entity to be merged is in no quad. `undo` takes a merge
-        back as long as nothing changed since, `split` also later.
+        in its notes; a Diff has the notes. What would close a circle of a transitive or hierarchical predicate, and
+        entities that are declared to be different or are of disjoint classes, are a ConflictError unless `conflicts`
+        is given: the Diff of a dry run says so before. ArgumentError if an entity to be merged is in no quad. `undo`
+        takes a merge back as long as nothing changed since, `split` also later.
         """
         one, *more = (self._namespaces.entity(entity) for entity in (kept, *others))
         return self._merging.merge(
@@ -79,6 +86,7 @@ class Deciding(Querying, Writing):
         kind: str | None = None,
         relies_on: Iterable[QuadLike] = (),
         max_open: int | None = None,
+        again: bool = False,
     ) -> Proposal:
         """Propose a change, for somebody else to decide on: quads, a SPARQL Update, or entities to merge.
 
@@ -86,8 +94,9 @@ class Deciding(Querying, Writing):
         others. `confidence` is from 0 to 1; `kind` a word for those who look for it, else "edit" or "merge". The change
         is tried once, and with it is kept what it would violate. It relies on what it removes and on the quads of
         `relies_on`; and where it replaces a value, or gives a functional property one, on nobody having given another:
-        what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing;
-        ConflictError if `max_open` proposals of this author wait already.
+        what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing, or merges and changes
+        quads; ConflictError if `max_open` proposals of this author wait already, and, unless `again`, for a merge of
+        what was decided to be two: by a rejected proposal, a `split` or `distinct`.
         """
         proposals = self._proposals
         relied = self._namespaces.quads(relies_on)
@@ -95,15 +104,34 @@ class Deciding(Querying, Writing):
         add, remove = self._together(add, remove, update)
         if not (add or remove or merged or update):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
+        if merged and (add or remove or update):
+            raise ArgumentError("a proposal merges entities, or it changes quads: propose them one by one")
         with proposals.rehearsal() as tried:
             self.edit(add=add, remove=remove)
-            if merged:
-                self._merging.merge(merged[0], merged[1:], author=author, message=why)
+            notes = self._rehearse_merge(merged, why, again=again)
         number = proposals.propose(
-            tried.diff, tried.validation, author=author, why=why, kind=kind or ("merge" if merged else "edit"),
+            tried.diff, (*notes, *tried.validation), again=again, author=author, why=why,
+            kind=kind or ("merge" if merged else "edit"),
             confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
         )  # fmt: skip
         return proposals.get(number)
+
+    def _rehearse_merge(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
+        """Try to merge; gives what stands against it."""
+        if not merged:
+            return ()
+        if not again and any(self._said_distinct(merged[0], other) for other in merged[1:]):
+            told = "they are said to be different (owl:differentFrom); again=True proposes to merge them all the same"
+            raise ConflictError(told, kind="decided")
+        numbers = [number for number in self._dictionary.find(merged) if number is not None]
+        against = self._joining.merged(numbers)
+        self._merging.merge(merged[0], merged[1:], conflicts="report", author=None, message=why)
+        return tuple(against)
+
+    def _said_distinct(self, one: Any, other: Any) -> bool:
+        """Whether an owl:differentFrom between two entities holds."""
+        said = (self._provenances.of((a, _DIFFERENT, b), None) for a, b in ((one, other), (other, one)))
+        return any(each.removed is None for some in said for each in some)
 
     def _together(
         self, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
@@ -119,22 +147,24 @@ class Deciding(Querying, Writing):
     def proposals(
         self,
         *,
-        status: Status | None = "open",
+        status: Chosen | None = "open",
         author: str | None = None,
         entity: object = None,
         kind: str | None = None,
         minimum: float | None = None,
         limit: int | None = None,
-    ) -> list[Proposal]:
-        """The proposals, the oldest first: the open ones, those of another `status`, or with None all.
+        after: int | None = None,
+    ) -> Listed:
+        """The proposals, the oldest first: the open ones, those of another `status`, or of "any", as None is.
 
         `entity` is the subject or object of a quad in it, or one to be merged, or several of which one is; `minimum`
-        the lowest confidence. Those that change a memory are told in its scope.
+        the lowest confidence. Those that change a memory are told in its scope. At most `limit` are given, of those
+        `after` one, by its number; `.total` is how many there are from there on, and `.notes` say how to go on.
         """
         about = None if entity is None else [self._namespaces.entity(one) for one in listed(entity)]
         return self._proposals.find(
             status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit,
-            memories=not self._gate.memories,
+            memories=not self._gate.memories, after=after,
         )  # fmt: skip
 
     def proposal(self, id: int) -> Proposal:
@@ -243,17 +273,13 @@ class Deciding(Querying, Writing):
             change = _change(merged, one.add, one.remove)
             if any(change) and change not in seen:
                 seen.add(change)
-                proposals.append(
-                    self.propose(
-                        add=one.add,
-                        remove=one.remove,
-                        merge=merged,
-                        why=one.message,
-                        confidence=getattr(one, "unlearned", None) or one.score,
-                        author=author,
-                        kind=one.kind,
-                    )
-                )
+                sure = getattr(one, "unlearned", None) or one.score
+                said: dict[str, Any] = {"why": one.message, "confidence": sure, "author": author, "kind": one.kind}
+                try:
+                    proposals.append(self.propose(add=one.add, remove=one.remove, merge=merged, **said))
+                except ConflictError as error:
+                    if error.kind != "decided":
+                        raise
         return proposals
 
 

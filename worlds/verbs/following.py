@@ -56,7 +56,8 @@ class Following(Parts):
 
         A source of RDF or of tables is read whole where one of its files has changed, blank nodes recognised as by
         `load`. ArgumentError for a source that there is not, OpenError for a place that is away: nothing is deleted
-        then. Where all are read, that is told in `errors`, and the others are read.
+        then, or one that came with the file and is not trusted here (`sources.trust`). Where all are read, that is told
+        in `errors`, and the others are read.
         """
         chosen = [self._sources[name]] if name is not None else list(self._sources)
         runs: list[Synced] = []

@@ -47,8 +47,9 @@ class Knowing(Parts):
         `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
         outcome is a match if the best has at least 0.75 and leads by 0.2, and none if it would have less than 0.3 even
-        if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it. `exclude`
-        is an entity, or several, that are no candidates: so one's twin is found by its name, as if it were not there.
+        if it alone bore its name. A leading "the", "a" or "an" and titles ("Dr.") matter only where a name is nearer
+        with them. `exclude` is an entity, or several, that are no candidates: so one's twin is found by its name, as
+        if it were not there.
         """
         return self._resolver.resolve(name, context=context, types=types, graphs=graphs, exclude=exclude, limit=limit)
 
@@ -96,13 +97,7 @@ class Knowing(Parts):
         return self._similar.find(self._entity(iri), limit=limit, **options)
 
     def describe(
-        self,
-        iri: object,
-        *,
-        limit: int = 20,
-        language: str | None = None,
-        graphs: object = None,
-        as_of: object = None,
+        self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None, as_of: object = None
     ) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
@@ -171,8 +166,8 @@ class Knowing(Parts):
 
         These are the entities that the question names, with their classes; the classes and predicates that bear on it,
         by their names, by their meaning where there are vectors, and by the entities, with their ends, counts and
-        examples; the prefixes of all these; and the query that was derived from it, if one was. `graphs` are those that
-        it tells of, as if there were no others.
+        examples; the prefixes of all these; and the query that is kept for it, or for those that are near. `graphs` are
+        those that it tells of, as if there were no others.
         """
         if graphs is not None:
             told: Brief = self.only(graphs=graphs).brief(question, budget=budget)
@@ -242,9 +237,8 @@ class Knowing(Parts):
             self._contexts.mentions,
             self._queries,
             self._whole_schema,
-            lambda text, union=True, **limits: self._query(text, bindings=None, union=union, **limits),
+            lambda text, **limits: self._query(text, bindings=None, **limits),
             lambda: self._chunks.policy.predicates("label", "alias"),
-            lambda: self._namespaces.prefixes,
         )
 
     @cached_property
@@ -268,4 +262,5 @@ class Knowing(Parts):
             self._answers,
             self._contexts.cosines,
             self._neighbours.known,
+            self._resolver.called,
         )

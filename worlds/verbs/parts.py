@@ -14,16 +14,17 @@ import pyoxigraph as ox
 
 from worlds.embedders import Embedder
 from worlds.errors import ConflictError
-from worlds.graph.query.limits import Running
+from worlds.graph.query.running import Running
 from worlds.quads.delta import Followers
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects
 from worlds.quads.rows import quads_of
-from worlds.quads.vocabulary import Vocabulary
+from worlds.quads.vocabulary import Budget, Vocabulary
 from worlds.revisions.gate import Gate
 from worlds.revisions.history import History
+from worlds.revisions.leading import Leading
 from worlds.revisions.loading import Loader
 from worlds.revisions.provenance import Provenances
 from worlds.revisions.retention import Forgetting
@@ -52,10 +53,10 @@ if TYPE_CHECKING:
     from worlds.curation.changing.merging import Merging
     from worlds.curation.changing.proposals import Proposals
     from worlds.curation.changing.shapes import Shapes
+    from worlds.curation.claims.joining import Joining
     from worlds.curation.claims.verifying import Verifier
     from worlds.curation.duplicates.finder import DuplicateFinder
     from worlds.curation.findings.contradictions import Contradictions
-    from worlds.curation.findings.drafted import Drafting
     from worlds.curation.findings.report import Reporter
     from worlds.curation.forms.compiling import Forms
     from worlds.curation.linking.links import Linker
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 
 
 _PREDICATES = 10_000  # that a table's columns are compared with
+_NEAR = 0.05  # seconds in which a class with a name like another is looked for
 
 
 class Parts:
@@ -114,9 +116,9 @@ class Parts:
             rehearsed=self._history.rehearsed,
         )
         self._ownership = Ownership(connection)
-        self._gate = Gate(
-            connection, self._dictionary, self._followers, self._clock, self._guard.check, self._ownership.require
-        )
+        self._leading = Leading(connection, self._dictionary, lambda: self._chunks.policy)
+        followed = self._followers, self._clock, self._guard.check, self._ownership.require, self._leading
+        self._gate = Gate(connection, self._dictionary, *followed)
         self._writer = Writer(
             connection,
             self._gate,
@@ -158,14 +160,9 @@ class Parts:
     @cached_property
     def _loader(self) -> Loader:
         return Loader(
-            self._connection,
-            self._dictionary,
-            self._namespaces,
-            self._writer,
-            self._chunks,
-            self._history,
+            self._connection, self._dictionary, self._namespaces, self._writer, self._chunks, self._history,
             lambda conflicts: self._proposals.conflicting(conflicts),
-        )
+        )  # fmt: skip
 
     # -- sources --------------------------------------------------------------------------------------------------
 
@@ -383,16 +380,9 @@ class Parts:
         from worlds.entities.context import Contexts
 
         return Contexts(
-            self._connection,
-            self._dictionary,
-            self._chunks,
-            self._searches,
-            self._neighbours,
-            self._embeddings,
-            self._embedder.required,
-            self._namespaces.term,
-            self._subject_patterns.subjects,
-        )
+            self._connection, self._dictionary, self._chunks, self._searches, self._neighbours, self._embeddings,
+            self._embedder.required, self._namespaces.term, self._subject_patterns.subjects,
+        )  # fmt: skip
 
     # -- curation -------------------------------------------------------------------------------------------------
 
@@ -405,6 +395,7 @@ class Parts:
             self._dictionary,
             lambda: self._namespaces.prefixes,
             lambda query: self._queries.rows(query),
+            lambda name: self._vocabulary.nearest(name, Budget(_NEAR), among="classes"),
         )
 
     @cached_property
@@ -422,7 +413,14 @@ class Parts:
     def _merging(self) -> Merging:
         from worlds.curation.changing.merging import Merging
 
-        return Merging(self._connection, self._dictionary, self._chunks, self._history, self._writer)
+        known = self._connection, self._dictionary, self._leading.names, self._history, self._writer
+        return Merging(*known, self._joining.merged)
+
+    @cached_property
+    def _joining(self) -> Joining:
+        from worlds.curation.claims.joining import Joining
+
+        return Joining(self._connection, self._dictionary, self._history)
 
     @cached_property
     def _proposals(self) -> Proposals:
@@ -435,7 +433,8 @@ class Parts:
             self._writer,
             self._merging,
             setting=lambda: self._guard.setting,
-            check=self._guard.check,
+            check=self._guard.look,
+            against=self._joining.added,
         )
 
     @cached_property
@@ -449,12 +448,6 @@ class Parts:
         from worlds.curation.duplicates.finder import DuplicateFinder
 
         return DuplicateFinder(self._connection, self._dictionary, self._chunks, self._history)
-
-    @cached_property
-    def _drafting(self) -> Drafting:
-        from worlds.curation.findings.drafted import Drafting
-
-        return Drafting(self._connection, self._dictionary, self._history)
 
     @cached_property
     def _reporter(self) -> Reporter:
@@ -481,15 +474,9 @@ class Parts:
         from worlds.curation.linking.suggesting import Suggesting
 
         return Suggesting(
-            self._connection,
-            self._dictionary,
-            self._chunks,
-            self._history,
-            self._neighbours,
-            self._linker,
-            self._namespaces.term,
-            self._namespaces.graph,
-        )
+            self._connection, self._dictionary, self._chunks, self._history, self._neighbours, self._linker,
+            self._namespaces.term, self._namespaces.graph,
+        )  # fmt: skip
 
     @cached_property
     def _verifier(self) -> Verifier:

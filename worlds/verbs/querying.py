@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.query.limits import Interruptible, deadline_of
+from worlds.graph.query.limits import deadline_of
 from worlds.graph.query.query import UNION_GRAPH, Query
+from worlds.graph.query.running import Interruptible
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.quads.dataset import default_graph
 from worlds.revisions.diff import Diff
@@ -22,11 +22,12 @@ from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.sparql.repairing import repaired
-from worlds.sql.drivers import ended_by
+from worlds.verbs.in_time import interruptible
 from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
+    from worlds.graph.update.target import Target
     from worlds.questions.keeping import Questions
     from worlds.sparql.explaining import QueryExplanation
     from worlds.sparql.rehearsing import Rehearsed
@@ -54,8 +55,8 @@ class Querying(Knowing):
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
         A query without FROM sees the default graph alone, or with `union=True` all graphs together; with None it is as
-        `default_graph` says. The world's prefixes need no declaration. `bindings` gives variables their values. The
-        first query opens or builds the index.
+        `default_graph` says. The world's prefixes need no declaration. `bindings` gives variables of the text their
+        values (ArgumentError for others). The first query opens or builds the index.
         `default_graphs`, merged to be the default graph, and `named_graphs`, those that GRAPH sees, are another
         dataset; if only one of the two is given, the other has none. They take the place of what FROM says.
 
@@ -70,7 +71,12 @@ class Querying(Knowing):
         """
         if union and not default_graphs is named_graphs is None:
             raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
-        how: dict[str, Any] = {"bindings": bindings, "graphs": (default_graphs, named_graphs), "timeout": timeout}
+        how: dict[str, Any] = {
+            "bindings": bindings,
+            "of": query,
+            "graphs": (default_graphs, named_graphs),
+            "timeout": timeout,
+        }
         how |= {"max_results": max_results, "max_memory": max_memory, "allow_network": allow_network}
 
         def ask(text: str, union: bool | None) -> Solutions | Triples | bool:
@@ -104,12 +110,12 @@ class Querying(Knowing):
         self._subject_patterns.timeout = seconds
 
     def interrupt(self) -> None:
-        """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
+        """Stop what other threads read, which raises QueryError there, as sqlite3's interrupt does.
 
-        Queries with `timeout` or `max_memory`, the patterns of updates with `timeout` and those of searches with
-        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. SQLite's
-        driver stops the SQL statement that runs, too, a search's or a write's. Anything else goes on, and so do queries
-        of the past (`at`).
+        A query ends at once, with and without a `timeout`; so does the pattern of an update, which is undone by that.
+        What cannot be stopped within this process lives on in the background, where nobody waits for it: `stats` counts
+        it as `abandoned`. An SQL statement ends at once with SQLite's driver, a write's too, and is waited for with
+        libSQL's, which never lets go of Python's lock; the verb ends before the next one.
         """
         self._running.interrupt()
         self._connection.interrupt()
@@ -122,12 +128,7 @@ class Querying(Knowing):
             with world.interruptible() as work:  # another thread calls work.interrupt()
                 world.query(text, timeout=60)
         """
-        return self._interruptible()
-
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[Interruptible]:
-        with Interruptible().work() as work, ended_by(work.go_on):
-            yield work
+        return interruptible()
 
     def explain(
         self,
@@ -147,7 +148,8 @@ class Querying(Knowing):
         pattern matches, which can take a second for each. Its `notes` say why nothing was found, for an ASK that is
         false, too: with its `answer`, if that is known, nothing is evaluated again. Options and errors as for `query`.
         """
-        asked = self._query(query, bindings=bindings, union=union, timeout=timeout, allow_network=allow_network)
+        how: dict[str, Any] = {"bindings": bindings, "of": query, "timeout": timeout, "allow_network": allow_network}
+        asked = self._query(query, union=union, **how)
         report = None if progress is None else partial(progress, "index")
         return self._queries.explain(asked, report, counts=counts and answer is None, answer=answer)
 
@@ -187,6 +189,7 @@ class Querying(Knowing):
         asked = self._query(
             "",
             bindings=bindings,
+            of=text,
             union=union,
             graphs=(using_graphs, using_named_graphs),
             timeout=timeout,
@@ -208,8 +211,9 @@ class Querying(Knowing):
             )
             names = {"w": NAMESPACE, **asked.prefixes}
             run_update(
-                text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
-            )
+                text, self._looked_at(target), prefixes=names, bindings=asked.bindings, using=using,
+                limits=asked.started().limits,
+            )  # fmt: skip
         change = revision.change
         if isinstance(change, Diff):
             return change
@@ -237,17 +241,24 @@ class Querying(Knowing):
         from worlds.graph.update.driver import run_update  # others have no use for it
         from worlds.sparql.rehearsing import RehearsalTarget
 
-        asked = self._query("", bindings=bindings, union=union, timeout=timeout, max_memory=max_memory)
+        asked = self._query("", bindings=bindings, of=text, union=union, timeout=timeout, max_memory=max_memory)
 
         def work(store: ox.Store) -> Rehearsed:
             target = RehearsalTarget(self._sparql, store, pattern=asked, rows=self._queries.rows, max_quads=max_quads)
             names = {"w": NAMESPACE, **asked.prefixes}
             with target.undone():
-                run_update(text, target, prefixes=names, bindings=asked.bindings, limits=asked.started().limits)
+                looked = self._looked_at(target)
+                run_update(text, looked, prefixes=names, bindings=asked.bindings, limits=asked.started().limits)
                 return target.rehearsed
 
         with self._connection.lock, self._connection.snapshot():
             return self._sparql.use(work)
+
+    def _looked_at(self, target: Target) -> Target:
+        """What an update works on, where memories are hidden without them."""
+        from worlds.sparql.updates import Watched
+
+        return Watched(target, self._namespaces.allow) if self._namespaces.memories_hidden else target
 
     @functools.cached_property
     def _questions(self) -> Questions:
@@ -269,21 +280,23 @@ class Querying(Knowing):
         text: str,
         *,
         bindings: Mapping[str, object] | None,
+        of: str | None = None,
         graphs: tuple[Iterable[object] | None, Iterable[object] | None] = (None, None),
         **how: Any,
     ) -> Query:
-        """A query as this world asks it; `graphs` are those of a dataset that is not the world's own."""
-        for given in graphs:
-            if isinstance(given, str):
-                raise TypeError(f"graphs are given as a list, not as {given!r}")
+        """A query as this world asks it; `graphs` are those of a dataset that is not the world's own.
+
+        The bindings have to be `of` that text.
+        """
         if graphs != (None, None):
             default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
             if any(isinstance(graph, ox.DefaultGraph) for graph in named):
                 raise ValueError("the default graph is no named graph")
             every = UNION_GRAPH in default and graphs[1] is None
             how |= {"default_graphs": default, "named_graphs": None if every else named}
+        # A verb that is not of one moment has looked at the file already, for its clock.
         prefixes, setting = self._connection.remembered(
-            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection))
+            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection)), look=self._clock.stands
         )
-        query = Query(text, prefixes, self._namespaces.bindings(bindings), **how)
+        query = Query(text, prefixes, self._namespaces.bindings(bindings, of), **how)
         return query.settled(union=setting == "union")

@@ -113,7 +113,7 @@ class Reading(Parts):
         """What the world holds: counts, sizes, the embedder, what is pending."""
         from worlds.file.stats import stats
 
-        return stats(self._connection, self._embeddings)
+        return stats(self._connection, self._embeddings, without_memories=self._namespaces.memories_hidden)
 
     def check(self) -> CheckReport:
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""

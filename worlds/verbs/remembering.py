@@ -101,7 +101,7 @@ class Remembering(Parts):
 
     @memories_hidden.setter
     def memories_hidden(self, hidden: bool) -> None:
-        self._namespaces.memories_hidden = self._gate.memories_refused = hidden
+        self._namespaces.memories_hidden = self._gate.memories_refused = self._history.memories_hidden = hidden
 
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
@@ -129,7 +129,8 @@ class Remembering(Parts):
         from worlds.revisions.past import Past
 
         with self._connection.snapshot():
-            return Past(self._connection, self._dictionary, self._namespaces, self._history, revision, self._past_world)
+            parts = (self._connection, self._dictionary, self._namespaces, self._history)
+            return Past(*parts, revision, self._past_world, self._running)
 
     @rehearsable(Change)
     def undo(

@@ -7,7 +7,10 @@ from functools import partial
 
 from worlds.embedders import Embedder
 from worlds.errors import WorldsError
+from worlds.graph.search.vocabulary import NAMESPACE
+from worlds.permissions import consent, home_of
 from worlds.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
+from worlds.quads.namespaces import OWN_PREFIX
 from worlds.revisions.writer import Progress
 from worlds.search.options import kept
 from worlds.texts.policy import TextPolicy
@@ -25,8 +28,11 @@ class Settings(Parts):
     def bind(self, prefix: str, iri: str) -> None:
         """Set a prefix, for queries, filters and exports; it is stored in the file.
 
-        ValueError for a prefix that SPARQL does not allow, and for an IRI that is not absolute.
+        ValueError for a prefix that SPARQL does not allow, for `w`, the search's own there, and for an IRI that is not
+        absolute.
         """
+        if prefix == "w" and iri != NAMESPACE:
+            raise ValueError(OWN_PREFIX.format(f"<{iri}>"))
         self._namespaces.bind(prefix, iri)
 
     @property
@@ -52,8 +58,11 @@ class Settings(Parts):
         if not isinstance(policy, TextPolicy):
             raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
         policy = policy.with_(search=kept(policy.search))
+        model, before = (one.search.get("rerank") for one in (policy, self.policy))
         with self._connection.transaction():
             self._embeddings.retired.retire(self._chunks.adopt(policy).orphans)
+        if isinstance(model, str) and model != before:  # else the file's, which somebody else may have named
+            consent(home_of(self._connection), {"rerank": model})
 
     @property
     def embedder(self) -> Embedder | None:

@@ -171,7 +171,7 @@ class Stating(Deciding):
                     fresh = {id(one) for one in sure if self._is_new(one, graph)}
                     fresh |= {id(one) for one in sure if self._told(writing, one, graph) and one.times}
                     if self._shapes:
-                        self._guard.check(writing.number, writing.first_quad, "reject")
+                        self._guard.look(writing.number, writing.first_quad, "reject")
                     return fresh
             except ValidationError as error:
                 foci = {str(one.focus) for one in error.report}
@@ -252,6 +252,7 @@ class Stating(Deciding):
     ) -> Change | Diff:
         """Let a fact that was ended, or is to end, hold as if it were not: its last end is removed.
 
+        What is to begin is still to begin.
         ArgumentError for a quad that holds, or was not ended.
         """
         given = self._fact(quad)

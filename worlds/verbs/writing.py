@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
 import pyoxigraph as ox
 
 from worlds.documents.ledger import Ledger
-from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
+from worlds.documents.reading import DOCUMENT, TEXT, document_quads, is_document, read_document
 from worlds.errors import ArgumentError
 from worlds.graph.terms import shorten
 from worlds.quads.dictionary import DEFAULT_GRAPH
@@ -29,6 +29,7 @@ from worlds.verbs.parts import Parts
 _NEW_PREDICATES = 5  # of one write, which are compared with those that are known
 _LONGEST = 500  # characters of an IRI that is compared by its letters
 _LOOKING = 0.02  # seconds
+_USED = "SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = ? LIMIT 1"  # for a memory may know the term
 _NEAR = 0.9  # difflib's ratio of two IRIs of which one may be misspelt
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
@@ -88,7 +89,11 @@ class Writing(Parts):
     def _near_predicates(self, quads: Sequence[ox.Quad]) -> Iterator[str]:
         """What to say of new predicates that are written nearly as ones that the world has."""
         named = list({quad.predicate for quad in quads})
-        new = [term for term, known in zip(named, self._dictionary.find(named), strict=True) if known is None]
+        new = [
+            term
+            for term, number in zip(named, self._dictionary.find(named), strict=True)
+            if number is None or not self._connection.row(_USED, (number,))
+        ]
         if not 0 < len(new) <= _NEW_PREDICATES or any(len(term.value) > _LONGEST for term in new):
             return
         prefixes = self._namespaces.prefixes
@@ -100,12 +105,7 @@ class Writing(Parts):
 
     @rehearsable(Change)
     def remove(
-        self,
-        quads: Iterable[QuadLike],
-        *,
-        author: str | None = None,
-        message: str | None = None,
-        dry_run: bool = False,
+        self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Change | Diff:
         """Remove triples (of the default graph) or quads, given as `add` takes them. Others are ignored."""
         given = self._namespaces.quads(quads)
@@ -188,8 +188,12 @@ class Writing(Parts):
         told: list[Any] = []
         paths = source if isinstance(source, (list, tuple)) else [source]
         if mapping is None and format is None:
-            for table in (one for one in paths if isinstance(one, (str, os.PathLike)) and is_table(os.fsdecode(one))):
-                raise ArgumentError(f"{table} is a table, which a mapping makes triples of: mapping=True (--map -)")
+            files = [os.fsdecode(one) for one in paths if isinstance(one, (str, os.PathLike))]
+            for file in (one for one in files if os.path.exists(one)):  # noqa: PTH110  # U+0000, too
+                if is_table(file):
+                    raise ArgumentError(f"{file} is a table, which a mapping makes triples of: mapping=True (--map -)")
+                if is_document(file):
+                    raise ArgumentError(f"{file} is a document: add_document (`worlds add-document`) takes it")
         if mapping is not None:
             given = None if mapping is True else mapping
             source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
@@ -243,8 +247,9 @@ class Writing(Parts):
         if not isinstance(metadata, Mapping | None):
             raise TypeError(f"metadata maps predicates to values, it is not {metadata!r}")
         target = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+        found = read_document(content, format)
         given = document_quads(
-            subject, target, read_document(content, format), title=title, source=source, date=date, language=language,
+            subject, target, found, title=title, source=source, date=date, language=language,
             predicate=name, type=kind, metadata=metadata or {}, prefixes=self._namespaces.prefixes,
         )  # fmt: skip
         with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
@@ -253,4 +258,4 @@ class Writing(Parts):
             earlier = ledger.replaced(quads) if replace else NO_QUADS
             ledger.note(quads)
             revision.apply(quads, earlier)
-        return revision.change
+        return noted(revision.change, found.left_out)

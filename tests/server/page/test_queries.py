@@ -330,7 +330,7 @@ def test_a_question_finds_its_query_and_is_kept(new_tab: Callable[..., Tab], ser
     expect(page.locator("table.rows tbody tr")).to_have_count(11)
     question.fill("How many rovers are there?")
     find.click()
-    expect(page.locator(".queries")).to_contain_text("This query answers it")
+    expect(page.locator(".queries")).not_to_contain_text("Kept for this question")
     page.get_by_role("button", name="Kept: Which rovers are there?").click()
     expect(page.locator("table.rows tbody tr")).to_have_count(11)
     question.fill("Name all of them, <b>the rovers</b>")

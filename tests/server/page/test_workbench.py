@@ -64,7 +64,8 @@ def bench(tmp_path: Path, new_tab: Callable[..., Tab]) -> Iterator[Callable[...,
 
 def values(tab: Tab, subject: str, predicate: str) -> set[str]:
     query = f"SELECT ?o {{ {subject} {predicate} ?o }}"
-    found = httpx.get(f"{tab.url}/sparql", params={"query": query}, headers={"accept": "application/json"}).json()
+    asked = httpx.get(f"{tab.url}/sparql", params={"query": query}, headers={"accept": "application/json"}, timeout=30)
+    found = asked.json()
     return {row["o"]["value"] for row in found["results"]["bindings"]}
 
 
@@ -337,7 +338,7 @@ def test_proposals_are_decided_by_keyboard(tmp_path: Path, new_tab: Callable[...
         page.keyboard.press("a")
         expect(page.locator(".review-detail")).to_contain_text("Nothing is left")
     with worlds.open(path, embedder=None) as world:
-        told = {one.why: one.status for one in world.proposals(status=None)}
+        told = {one.why: one.status for one in world.proposals(status="any")}
         assert told == {f"reason {n:03}": "rejected" if n % 4 == 3 else "accepted" for n in range(many)}
         assert world.count(None, "ex:p") == many - many // 4
 
@@ -433,6 +434,14 @@ def test_health_tells_what_is_wrong_and_shapes_show_their_effect(bench: Callable
     page.get_by_role("button", name="Save the shapes").click()
     expect(page.locator(".notice")).to_contain_text("Shapes saved")
     assert len(httpx.get(f"{tab.url}/validate").json()["results"]) == 17
+    page.keyboard.insert_text(
+        '\ns:Odd a sh:NodeShape ; sh:targetClass s:Rover ; sh:pattern "(" . s:Idle sh:targetClass s:Nothing .\n'
+    )
+    expect(page.locator(".effect .notes").first).to_contain_text(
+        "Not checked: <https://worlds.example/space/schema#Odd>"
+    )
+    expect(page.locator(".effect .notes").last).to_contain_text("Nothing")
+    expect(page.locator(".effect .status")).to_have_text("17 violations")
     tab.expected += ["400", "412"]
     page.keyboard.press("Control+End")
     page.get_by_label("Shapes, as Turtle").focus()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from worlds.graph.records import Iri, Record
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.changing.proposal import Proposal
     from worlds.revisions.provenance import Provenance
 
-How: TypeAlias = Literal["accepted", "rejected", "merged", "distinct"]
+How: TypeAlias = Literal["accepted", "rejected", "merged", "split", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Decision(Record):
     """What was decided of two entities, the one that was kept first: that they are one (`same`), or two.
 
     `how` is "accepted" or "rejected" (a proposal to merge them, with the `confidence` that it had), "merged" (without a
-    proposal) or "distinct" (an owl:differentFrom). `author` is who decided, as far as it is known.
+    proposal), "split" (such a merge, taken apart) or "distinct" (an owl:differentFrom). `author` is who
+    decided, as far as it is known.
     """
 
     entities: tuple[Iri, Iri]
@@ -59,7 +60,7 @@ def decisions(
                 Decision(
                     (kept, other),
                     same,
-                    "accepted" if same else "rejected",
+                    "accepted" if same else "split" if proposal.kind == "split" else "rejected",
                     proposal.confidence,
                     proposal.reviewer,
                     proposal.decided,

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import pyoxigraph as ox
 
+from worlds.curation.changing.conflicts import Rule
 from worlds.curation.changing.ground import Ground
 from worlds.curation.changing.merging import Merging
+from worlds.curation.changing.proposal import Chosen, Listed, Proposal, Remark, Status
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ShapesError
 from worlds.graph.blanknodes import blank_nodes, renamed
-from worlds.graph.patches import read_patch, write_patch
-from worlds.graph.records import As, Count, Node, Number, Record
+from worlds.graph.patches import write_patch
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff
-from worlds.revisions.edits import READ, Around, Edits, Fetched, InQuads, edits_of
+from worlds.revisions.edits import READ, Fetched
 from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
 from worlds.revisions.rehearsing import Trial
@@ -35,101 +34,9 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text, reading
 
-Status: TypeAlias = Literal["open", "accepted", "rejected"]
-
 _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
 _CONFLICT = "another version changed this in another way"
-
-
-def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
-    return [" ".join(str(to_oxigraph(term)) for term in quad if term is not None) for quad in quads]
-
-
-_NQUADS = As(_as_nquads, list[str])
-
-
-@dataclass(frozen=True, slots=True)
-class Remark(Record):
-    """What somebody said of a proposal, and when (in UTC).
-
-    `replaced` is the RDF Patch that the proposal had before, where its author gave it another one.
-    """
-
-    time: datetime.datetime
-    author: str | None
-    text: str
-    replaced: str | None = None
-
-
-@dataclass(frozen=True)
-class Proposal(Record):
-    """A change that waits, or that was decided.
-
-    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch, `edits` the same by
-    entity; that of a merge is what merging would have done then, and `merged` names the entity to keep and the others.
-    `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
-    1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
-    what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
-    was left to do.
-    """
-
-    _also = ("content_author", "version", "added", "removed", "edits")
-    _untold = ("patch", "relies_on", "around")
-
-    id: Number
-    status: Status
-    kind: str
-    time: datetime.datetime
-    author: str | None
-    why: str | None
-    confidence: float | None
-    base: Count
-    patch: str
-    merged: tuple[Node, ...]
-    relies_on: tuple[Any, ...]
-    validation: tuple[str, ...]
-    discussion: tuple[Remark, ...]
-    reviewer: str | None
-    decided: datetime.datetime | None
-    decision: str | None
-    revision: int | None
-    moved: tuple[str, ...] = ()
-    around: Around = field(default=InQuads(()), repr=False, compare=False)
-
-    @cached_property
-    def edits(self) -> Edits:
-        """The change by entity, with the old value of each beside the new one; see `Diff.edits`."""
-        added, removed = self.quads
-        return edits_of(removed[:READ], added[:READ], self.around, counts=(len(added), len(removed)))
-
-    @cached_property
-    def quads(self) -> tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]:
-        """The quads to add, and those to remove, as pyoxigraph has them."""
-        rows = [row for row in read_patch(io.BytesIO(self.patch.encode()), "patch") if row.quad is not None]
-        added, removed = ([row.quad for row in rows if row.code == code and row.quad] for code in ("A", "D"))
-        return tuple(added), tuple(removed)
-
-    @property
-    def version(self) -> int:
-        """Which change this is: 1 as it was proposed, one more with each amendment that gave it another."""
-        return 1 + sum(one.replaced is not None for one in self.discussion)
-
-    @property
-    def content_author(self) -> str | None:
-        """Who gave the change that it has now."""
-        amended = [one.author for one in self.discussion if one.replaced is not None]
-        return amended[-1] if amended else self.author
-
-    @property
-    def added(self) -> Annotated[tuple[Any, ...], _NQUADS]:
-        """The quads to add, as tuples of rdflib terms."""
-        return tuple(map(quad_to_rdflib, self.quads[0]))
-
-    @property
-    def removed(self) -> Annotated[tuple[Any, ...], _NQUADS]:
-        """The quads to remove, as tuples of rdflib terms."""
-        return tuple(map(quad_to_rdflib, self.quads[1]))
 
 
 @dataclass
@@ -153,8 +60,11 @@ class Proposals:
         *,
         setting: Callable[[], str],
         check: Callable[[int, int, Any], tuple[str, ...]],
+        against: Callable[[Ids], list[str]],
     ) -> None:
-        """`setting` is the guard's, and `check` tells what a revision violates that is being written."""
+        """`setting` is the guard's; `check` tells what a revision violates that is being written, `against` what added
+        quads bring that cannot be."""
+        self._against = against
         self._connection = connection
         self._dictionary = dictionary
         self._history = history
@@ -192,10 +102,12 @@ class Proposals:
         relies_on: Iterable[ox.Quad] = (),
         max_open: int | None = None,
         renew: bool = True,
+        again: bool = False,
     ) -> int:
         """Keep a change, which was only tried, as a proposal; gives its number. ValueError if it changes nothing.
 
-        ConflictError if the same change waits already, or, unless `renew`, was rejected.
+        ConflictError if the same change waits already, or, unless `renew`, was rejected; and if it merges, unless
+        `again`, what was decided to be two.
         """
         author, why = remark("author", author), remark("why", why)
         assert diff is not None
@@ -214,6 +126,8 @@ class Proposals:
                 raise ConflictError(f"proposal {same} waits already, with the same change: amend says more of it")
             if not renew and (same := self._connection.value(_SQL["rejected_proposal_of_patch"], (patch,))) is not None:
                 raise ConflictError(f"proposal {same}, with the same change, was rejected")
+            if not again and (told := self._decided_apart(merged)) is not None:
+                raise ConflictError(f"{told}; again=True proposes to merge them all the same", kind="decided")
             if max_open is not None and self._connection.value(_SQL["open_proposals_of"], (author,)) >= max_open:
                 raise ConflictError(
                     f"{max_open:,} proposals of {author or 'nobody named'} wait for a decision already, as many as may"
@@ -318,6 +232,15 @@ class Proposals:
         fresh = {node: ox.BlankNode() for node in nodes if known[node] is None}
         return [renamed(quad, fresh) for quad in added], removed
 
+    def _decided_apart(self, merged: Sequence[Any]) -> str | None:
+        """What says that entities to merge were decided to be two; None if nothing does."""
+        pairs = {frozenset((str(merged[0]), str(other))) for other in merged[1:]}
+        for number, why, names in self._connection.rows(_SQL["rejected_merges"]) if pairs else ():
+            kept, *others = json.loads(names)
+            if pairs & {frozenset((kept, other)) for other in others}:
+                return f"they were decided to be two: proposal {number}, {why or 'without a reason'}"
+        return None
+
     def _note_entities(self, number: int, quads: Iterable[ox.Quad], merged: Iterable[Any]) -> None:
         terms = {str(term) for quad in quads for term in (quad.subject, quad.object) if not _is_value(term)}
         statement = _SQL["add_proposal_entities"]
@@ -331,7 +254,7 @@ class Proposals:
         if not is_whole(number):
             raise TypeError(f"a proposal is given by its number, not by {number!r}")
         with self._connection.snapshot():
-            row = self._connection.row(_SQL["proposal"], (int(number),))  # type: ignore[call-overload]  # whole
+            row = self._connection.row(_SQL["proposal"], (min(int(number), _MOST),))  # type: ignore[call-overload]  # whole
             if row is None:
                 raise ArgumentError(f"there is no proposal {number}", kind="proposal")
             return self._beside([self._read(row)])[0]
@@ -339,31 +262,36 @@ class Proposals:
     def find(
         self,
         *,
-        status: Status | None,
+        status: Chosen | None,
         author: str | None,
         entities: Sequence[Any] | None,
         kind: str | None,
         minimum: float | None,
         limit: int | None,
         memories: bool,
-    ) -> list[Proposal]:
+        after: int | None = None,
+    ) -> Listed:
         """The proposals that all of this holds for; see `World.proposals`. With `memories`, those of memories too."""
-        if status is not None and status not in get_args(Status):
-            raise ValueError(f"status is one of {', '.join(get_args(Status))}, or None for any, not {status!r}")
+        if status is not None and status not in get_args(Chosen):
+            raise ValueError(f"status is one of {', '.join(get_args(Chosen))}, not {status!r}")
         if limit is not None and not is_whole(limit):
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
+        if after is not None and not is_whole(after):
+            raise ValueError(f"after is the number of a proposal, or None, not {after!r}")
         statement = _SQL["proposals"]
         given = statement.bind(
-            status=status,
+            status=None if status == "any" else status,
             author=author,
             kind=kind,
             minimum=_share(minimum, "minimum"),
             entities_json=None if entities is None else json.dumps([str(entity) for entity in entities]),
             limit=_MOST if limit is None else min(limit, _MOST),
             memories=int(memories),
+            after=min(after or 0, _MOST),
         )
         with self._connection.snapshot():
-            return self._beside([self._read(row) for row in self._connection.rows(statement, given)])
+            rows = self._connection.rows(statement, given)
+            return Listed(self._beside([self._read(row[:-1]) for row in rows]), rows[0][-1] if rows else 0)
 
     def _beside(self, found: list[Proposal]) -> list[Proposal]:
         """The proposals with what stands beside their quads, which is told when the world is closed, too."""
@@ -381,7 +309,8 @@ class Proposals:
                 number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
                 tuple(map(to_rdflib, names)), tuple(map(quad_to_rdflib, relied)), tuple(json.loads(validation)),
                 tuple(Remark(_instant(when), *said) for when, *said in json.loads(discussion)),
-                reviewer, None if decided is None else _instant(decided), decision, revision,
+                reviewer, None if decided is None else _instant(decided), decision,
+                None if status == "open" else revision,
             )  # fmt: skip
         if status != "open":
             return found
@@ -426,10 +355,15 @@ class Proposals:
                 )
             if proposal.merged:
                 kept, *others = map(to_oxigraph, proposal.merged)
-                self._merging.merge(kept, others, author=proposal.content_author, message=message)
+                rule: Rule | None = "report" if force else None
+                self._merging.merge(kept, others, conflicts=rule, author=proposal.content_author, message=message)
             else:
                 added, removed = (quad_ids(self._connection, self._dictionary, quads) for quads in proposal.quads)
                 writing.apply(added, removed)
+                against = self._against(added)
+                if against and not force:
+                    raise ConflictError(f"{'; '.join(against)}; force accepts proposal {number} all the same")
+                writing.note(*against)
             changed = writing.number if writing.added or writing.removed or proposal.merged else None
             self._decide(number, "accepted", reviewer, why, changed)
         return writing.change

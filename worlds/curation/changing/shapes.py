@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from worlds.errors import ShapesError
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.owngraph import OwnGraph
 from worlds.revisions.rehearsing import rehearsable
 from worlds.rules.checking import ShapeChecker
+from worlds.rules.shapes import LeftOut, ShapesGraph, told
 
 
 class Shapes(OwnGraph):
     """The SHACL shapes of one world: the triples of its graph <urn:worlds:shapes>.
 
     They are no text, and in no union of graphs; a query that names their graph sees them. Each write is a revision, as
-    any other is, and can be undone. What cannot be checked is refused: ShapesError, and nothing is written.
+    any other is, and can be undone. Shapes that cannot be checked are left out, as the change's `notes` say. A write
+    that brings no others is refused, as any that brings some is where there is a guard: ShapesError, and nothing is
+    written.
     """
 
     _graph = SHAPES_GRAPH
@@ -27,17 +31,27 @@ class Shapes(OwnGraph):
         super().__init__(*parts)
         self._checker = checker
 
-    def _check(self) -> None:
-        self._checker.own()
+    def _checking(self, anew: bool) -> Callable[[], Iterable[str]]:
+        before = ShapesGraph(()) if anew else self._checker.own()
+
+        def check() -> Iterable[str]:
+            graph = self._checker.own()
+            fresh = [one for one in graph.left_out if one not in before.left_out]
+            if fresh and graph.checked <= before.checked:
+                raise ShapesError(told(fresh))
+            return map(str, graph.left_out)
+
+        return check
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The shapes that are not checked, and why: ill-formed ones, those that refer to themselves, or to others."""
+        with self._connection.snapshot():
+            return self._checker.own().left_out
 
     @rehearsable(Change)
     def add(
-        self,
-        triples: Iterable[Any],
-        *,
-        author: str | None = None,
-        message: str | None = None,
-        dry_run: bool = False,
+        self, triples: Iterable[Any], *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Change | Diff:
         """Add triples of shapes, given as `World.add` takes them."""
         given = self._quads(triples)
@@ -45,12 +59,7 @@ class Shapes(OwnGraph):
 
     @rehearsable(Change)
     def remove(
-        self,
-        triples: Iterable[Any],
-        *,
-        author: str | None = None,
-        message: str | None = None,
-        dry_run: bool = False,
+        self, triples: Iterable[Any], *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Change | Diff:
         """Remove triples of shapes; `remove(w.shapes)` removes all."""
         given = self._quads(triples)

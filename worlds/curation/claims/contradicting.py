@@ -285,10 +285,7 @@ class Contradicting:
         state = self.state
         for node, row in state.subjects(OWL + "sourceIndividual", claim.subject).items():
             of = state.quads(node, state.id(OWL + "assertionProperty"), claim.predicate)
-            targets = {
-                **state.objects(node, OWL + "targetIndividual"),
-                **state.objects(node, OWL + "targetValue"),
-            }
+            targets = {**state.objects(node, OWL + "targetIndividual"), **state.objects(node, OWL + "targetValue")}
             for target, said in targets.items():
                 if of and self._compared(claim.terms[2], claim.object, target)[0] == "same":
                     held = (row, of[0], said)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -45,14 +44,13 @@ class Oddities:
         if several and any(self._declarations.declared(claim.predicate, "FunctionalProperty")):
             yield "disagreement", "there are several values of what has one at most", rows
         usual = self._state.quads(None, claim.predicate, most=_SAMPLE)
-        by_subject: dict[int, set[int]] = defaultdict(set)
-        for row in usual:
-            by_subject[row[0]].add(row[2])
-        single = sum(len(values) == 1 for subject, values in by_subject.items() if subject != claim.subject)
-        others = len(by_subject.keys() - {claim.subject})
-        if (several or second) and others >= _FEWEST and single >= _NEARLY_ALL * others:
-            added = f"it would be a second value beside {format_term(terms[rows[0][2]])}, and " if second else ""
-            yield "several values", f"{added}{single} of {others} other subjects have one value", rows
+        others = {row[0] for row in usual} - {claim.subject}
+        if (several or second) and len(others) >= _FEWEST:
+            single = sum(len(values) == 1 for values in self._state.values(claim.predicate, others).values())
+            if single >= _NEARLY_ALL * len(others):
+                added = f"it would be a second value beside {format_term(terms[rows[0][2]])}, and " if second else ""
+                read = " that were read" if len(usual) == _SAMPLE else ""
+                yield "several values", f"{added}{single} of {len(others)} other subjects{read} have one value", rows
         yield from self._outliers(claim, rows, usual)
 
     def quoted(self, claim: Claim) -> Iterator[tuple[str, str, list[Row]]]:
@@ -83,7 +81,8 @@ class Oddities:
         spread = statistics.median(abs(value - middle) for value in held)
         for row in rows:
             if spread and row[2] in places and abs(places[row[2]] - middle) > _FAR * spread:
-                told = f"{format_term(known[row[2]])} is far from all others, whose median is {middle:g}"
+                others = "the others that were read" if len(usual) == _SAMPLE else "all others"
+                told = f"{format_term(known[row[2]])} is far from {others}, whose median is {middle:g}"
                 yield "outlier", told, [row]
 
     @staticmethod

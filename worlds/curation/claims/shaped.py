@@ -11,7 +11,7 @@ from worlds.curation.claims.evidence import Ground
 from worlds.curation.claims.state import Rows, State
 from worlds.curation.claims.supporting import Claim, score
 from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
-from worlds.graph.terms import format_term
+from worlds.graph.terms import format_term, listed
 
 _SH = "http://www.w3.org/ns/shacl#"
 _NAMED = 3  # values that are told
@@ -73,10 +73,9 @@ class Shaped:
             ]
             if text.isdecimal() and len(others) >= int(text):
                 rows = (*(row for _, row in others), *premises, row)
-                held = ", ".join(format_term(self._state.term(other)) for other, _ in others[:_NAMED])
-                more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+                held = listed([other for other, _ in others], _NAMED, lambda one: format_term(self._state.term(one)))
                 path = format_term(claim.terms[1])
-                told = f"{path} has the value {held}{more} already, and a shape allows {text} in all"
+                told = f"{path} has the value {held} already, and a shape allows {text} in all"
                 yield Ground("shape", told, rows, score(rows))
         for head, row in shapes.objects(shape, _SH + "in").items():
             items = self._lists.items(head)

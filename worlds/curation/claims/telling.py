@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.curation.claims.literals import as_of, well_formed
 from worlds.curation.claims.predicates import PredicateNames
 from worlds.curation.claims.receipt import Fact, Unsure
+from worlds.curation.columns.values import ALL, LITERALS, is_of
 from worlds.entities.likeness import bounds, likeness
 from worlds.entities.minting import Minted
 from worlds.entities.names import Resolution, normal
 from worlds.entities.schema import PredicateSummary
 from worlds.errors import ArgumentError
-from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
+from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.quads.dataset import of_data
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.patterns import Patterns
-from worlds.questions.reading import DATES, NUMBERS, Vocabulary
-from worlds.questions.words import date_at, tokens, words_of_language
+from worlds.questions.reading import Vocabulary
+from worlds.questions.words import tokens
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
@@ -37,14 +38,11 @@ _CLASSES = 5  # at an end of a predicate, beyond which they say nothing
 _BESIDE = 20_000  # quads of a predicate whose ends are compared with a new name
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _TYPE = ox.NamedNode(RDF + "type")
-_LITERALS = (_RDFS + "Literal", RDF + "langString")
 _DOMAIN, _RANGE = _RDFS + "domain", _RDFS + "range"
 _OF_TYPES = frozenset(("is a", "is an", "a", "an", "type", "rdf:type", "instance of", "is"))
 _TIMES = {"from": "valid_from", "to": "valid_to", "until": "valid_to", "cites": "cites", "confidence": "confidence"}
-_TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
 _unwritable = re.compile("[\0\ud800-\udfff]")
 _prefixed = re.compile(r"([A-Za-z][\w.-]*:)[^\s/]\S*")
-_number = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 T = TypeVar("T")
 
@@ -72,7 +70,7 @@ class Teller:
         self._namespace = namespace
         self._connection = connection
         self._wider = wider
-        self.names: PredicateNames = PredicateNames(connection, dictionary, chunks) if wider is None else wider.names
+        self._names = PredicateNames(connection, dictionary, chunks)
         self._dictionary = dictionary
         self._chunks = chunks
         self._patterns = patterns
@@ -81,6 +79,10 @@ class Teller:
         self.vocabulary = vocabulary
         self.to_pattern = to_pattern
         self._facts = Facts(connection, dictionary)
+
+    def predicates(self, name: str) -> list[ox.NamedNode]:
+        """The predicates that a name is of: those of this part, or else of the whole."""
+        return self._names.of(name) or ([] if self._wider is None else self._wider.predicates(name))
 
     @property
     def policy(self) -> TextPolicy:
@@ -199,6 +201,7 @@ class _Reading:
         self._context = context
         self._open = open_
         self._new: dict[str, tuple[Any, list[Any]]] = {}  # by name: its IRI and what is said of it
+        self._new_predicates: dict[str, tuple[Any, list[Any]]] = {}
         self._classes: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._memory: dict[tuple[object, ...], Any] = {}
@@ -273,7 +276,11 @@ class _Reading:
     def _predicate(self, fact: Fact, name: str) -> Any:
         if self._long(fact, name) or self._prefixed(fact, name):
             return None
-        exact = self._teller.names.of(name)
+        if (known := self._new_predicates.get(normal(name))) is not None:
+            fact.about += known[1]
+            fact.new.append(known[0])
+            return known[0]
+        exact = self._teller.predicates(name)
         used = [one for one in exact if self._summary(one) is not None]
         if len(exact) == 1 or len(used) == 1:
             return (used or exact)[0]
@@ -283,9 +290,7 @@ class _Reading:
         if len(best) == 1:
             return ox.NamedNode(str(best[0][0].iri))
         if self._open and not exact and not near:
-            if (made := self._made(fact, "predicate", name)) is not None:
-                fact.about.append((made, _TYPE, ox.NamedNode(RDF + "Property")))
-            return made
+            return self._made(fact, "predicate", name, ox.NamedNode(RDF + "Property"))
         candidates = [one.value for one in exact] or [str(one.iri) for one, _ in near]
         fact.unsure.append(Unsure("predicate", name, (), tuple(candidates[:_NEAR])))
         fact.why.append(f"{name!r} is {'several predicates' if exact or best else 'no predicate'} of this world")
@@ -391,7 +396,7 @@ class _Reading:
         if kind is not None and kind != _TYPE:
             said.append((iri, _TYPE, kind))
         self._taken.add(iri.value)
-        self._new[normal(name)] = iri, said
+        (self._new_predicates if part == "predicate" else self._new)[normal(name)] = iri, said
         fact.about += said
         fact.new.append(iri)
         return iri
@@ -402,66 +407,37 @@ class _Reading:
         """The object of a fact: a literal as the predicate has them, or an entity."""
         term = self._term(value)
         literals, entities = self._kinds(predicate, summary)
-        if not isinstance(value, str) or (term is not None and (entities or not literals)):
+        is_node = term is not None and not isinstance(term, ox.Literal)
+        if is_node and (entities or not literals or not isinstance(value, str)):
             return term
-        if not literals and not entities:
-            return ox.Literal(value)  # under a predicate of which nothing is known
-        named = entities and (not literals or (len(value) <= _LONGEST and self._resolve(value, None).best))
-        if named:
-            return self._entity(fact, "object", value, self._ends(predicate, summary, _RANGE))
-        literal = next((one for kind in literals if (one := _literal(value, *kind)) is not None), None)
+        given = term if isinstance(term, ox.Literal) else ox.Literal(str(value).strip())
+        if not literals and not entities and well_formed(given):
+            return given  # under a predicate of which nothing is known
+        name = str(value)
+        if term is None and entities and (not literals or (len(name) <= _LONGEST and self._resolve(name, None).best)):
+            return self._entity(fact, "object", name, self._ends(predicate, summary, _RANGE))
+        literal = next((one for kind in literals if (one := as_of(given, [kind])) is not None), None)
         if literal is not None:
             return literal
-        fact.unsure.append(Unsure("object", value))
-        fact.why.append(f"{value!r} is no {literals[0][0].rpartition('#')[2]}")
-        return ox.Literal(value)
+        kind = literals[0][0] if literals else "#entity" if entities else given.datatype.value
+        fact.unsure.append(Unsure("object", name))
+        fact.why.append(f"{name!r} is no {kind.rpartition('#')[2]}")
+        return given
 
     def _kinds(
         self, predicate: ox.NamedNode, summary: PredicateSummary | None
     ) -> tuple[list[tuple[str, str | None]], bool]:
-        """The (datatype, language) of the literals under a predicate, the commonest first; whether it has entities."""
-        if summary is not None:
-            literal = [one for one in summary.kinds if one.kind == "literal"]
-            kinds = [(str(one.datatype or XSD + "string"), one.language) for one in literal]
-            return kinds, any(one.kind != "literal" for one in summary.kinds)
+        """The (datatype, language) of the literals under a predicate, the commonest first; whether it has entities.
+
+        Of declared datatypes those that stand there come first.
+        """
         declared = [one.value for one in self._declared(predicate, _RANGE)]
-        literals = [one for one in declared if one.startswith(XSD) or one in _LITERALS]
-        return [(one, None) for one in literals], len(literals) < len(declared)
-
-
-def _literal(text: str, datatype: str, language: str | None) -> ox.Literal | None:
-    """A text as a literal of a datatype; None where it is none."""
-    plain = text.strip()
-    kind = ox.NamedNode(datatype)
-    if language:
-        return ox.Literal(plain, language=language)
-    if datatype in NUMBERS:
-        number = plain.replace(",", "")
-        whole = datatype not in (XSD + "decimal", XSD + "double", XSD + "float")
-        if not _number.fullmatch(number) or (whole and not number.lstrip("+-").isdigit()):
-            return None
-        return ox.Literal(number, datatype=kind)
-    if datatype == XSD + "boolean":
-        said = plain.casefold()
-        return ox.Literal("true" if said in _TRUE else "false", datatype=kind) if said in _TRUE | _FALSE else None
-    if datatype in DATES:
-        return _date(plain, datatype)
-    return ox.Literal(plain) if datatype in (XSD + "string", _RDFS + "Literal") else ox.Literal(plain, datatype=kind)
-
-
-def _date(text: str, datatype: str) -> ox.Literal | None:
-    name = datatype.rpartition("#")[2]
-    read = date_at(words_of_language(), tokens(text), text, 0) if tokens(text) else None
-    iso = text if read is None or read[1] < len(tokens(text)) else read[0]
-    try:
-        if name == "gYear":
-            return ox.Literal(iso, datatype=ox.NamedNode(datatype)) if re.fullmatch(r"-?\d{4,}", iso) else None
-        if name == "gYearMonth":
-            date.fromisoformat(f"{iso}-01")
-        elif name == "date":
-            date.fromisoformat(iso)
-        else:
-            datetime.fromisoformat(iso)
-    except ValueError:
-        return None
-    return ox.Literal(iso, datatype=ox.NamedNode(datatype))
+        of = [one for one in declared if one in LITERALS]
+        if summary is None:
+            return [(one, None) for one in of], len(of) < len(declared)
+        literal = [one for one in summary.kinds if one.kind == "literal"]
+        kinds = [(str(one.datatype or RDF + "langString"), one.language) for one in literal]
+        if of:
+            kinds = [kind for kind in kinds if any(is_of(kind[0], wanted) for wanted in of)]
+            kinds += [(one, None) for one in of if not kinds or one not in ALL]
+        return kinds, any(one.kind != "literal" for one in summary.kinds)

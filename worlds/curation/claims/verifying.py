@@ -16,7 +16,6 @@ from worlds.curation.claims.shaped import Shaped
 from worlds.curation.claims.state import Row, Rows, State
 from worlds.curation.claims.supporting import Claim, Supporting, score
 from worlds.curation.claims.verification import Verification
-from worlds.curation.claims.verification import read as read_trail
 from worlds.curation.columns.vocabularies import OWL
 from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
@@ -43,12 +42,7 @@ class Verifier:
     """Verifies claims against one world."""
 
     def __init__(
-        self,
-        connection: Connection,
-        dictionary: Dictionary,
-        history: History,
-        searches: Searches,
-        reader: ClaimReader,
+        self, connection: Connection, dictionary: Dictionary, history: History, searches: Searches, reader: ClaimReader
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
@@ -60,13 +54,7 @@ class Verifier:
         self, claim: object, extract: Callable[[str], Iterable[object]] | None, at: Moment | None
     ) -> Verification:
         """See `World.verify`."""
-        if isinstance(claim, bytes):
-            claim = read_trail(claim)
-        if isinstance(claim, Verification):
-            at = claim.revision if at is None else at
-            triples = [self._reader.terms(triple) for triple in claim.triples]
-            read = Reading(claim.claim, triples, list(claim.readings), list(claim.unread))
-        elif isinstance(claim, str):
+        if isinstance(claim, str):
             read = self._reader.read(claim, () if extract is None else extract(claim))
         else:
             read = self._reader.read("", [claim])

@@ -9,14 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from worlds.curation.columns.table import NO_IDS, Table, distinct
-from worlds.curation.columns.vocabularies import (
-    DISJOINT_CLASSES,
-    DISJOINT_PROPERTIES,
-    OWL,
-    RDFS,
-    SUB_CLASSES,
-    TYPE,
-)
+from worlds.curation.columns.vocabularies import DISJOINT_CLASSES, DISJOINT_PROPERTIES, OWL, RDFS, SUB_CLASSES, TYPE
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Ids
 

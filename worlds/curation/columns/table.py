@@ -39,6 +39,8 @@ class Table:
         self._dictionary = dictionary
         found = self._whole() if rows is None else of_data(dictionary, rows[rows[:, 0] > 0])
         redirects = dictionary.find([REDIRECTS])[0]
+        led = found[found[:, 3] == (-1 if redirects is None else redirects), 0]
+        self.led: Ids = np.unique(led[led > 0])  # names that lead elsewhere
         found = found if redirects is None else found[found[:, 3] != redirects]
         found = found[np.lexsort((found[:, 3], found[:, 2], found[:, 0], found[:, 1]))]
         self.subjects, self.predicates, self.objects, self.graphs, self.revisions = (
@@ -51,11 +53,7 @@ class Table:
         blocks, after = [np.empty((0, 5), dtype=np.int64)], 0
         while True:
             statement = _SQL["all_quads"]
-            last, block = self._connection.page(
-                statement,
-                statement.bind(after=after, limit=_BLOCK),
-                after=after,
-            )
+            last, block = self._connection.page(statement, statement.bind(after=after, limit=_BLOCK), after=after)
             if last is None:
                 return np.concatenate(blocks)
             blocks.append(block)

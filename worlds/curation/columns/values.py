@@ -2,100 +2,42 @@
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worlds.curation.columns.table import Table, distinct
+from worlds.graph.datatypes import BOUNDS, DAY, FORMS, MONTH, YEAR, checker, days_of
 from worlds.graph.terms import RDF, XSD
 from worlds.quads.dictionary import Ids
 
-_ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
-_YEAR = r"-?(?:[1-9][0-9]{3,}|0[0-9]{3})"
-_DAY = r"(0[1-9]|[12][0-9]|3[01])"
-_MONTH = r"(0[1-9]|1[0-2])"
-_TIME = r"(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
-_WHOLE = r"[+-]?[0-9]+"
-_DOUBLE = r"(?:[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?|[+-]?INF|NaN)"
-_TIMED = r"T(?:[0-9]+H(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?|[0-9]+M(?:[0-9]+(?:\.[0-9]+)?S)?|[0-9]+(?:\.[0-9]+)?S)"
-_FORMS = {
-    "boolean": "true|false|1|0",
-    "decimal": r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)",
-    "double": _DOUBLE,
-    "float": _DOUBLE,
-    "date": f"({_YEAR})-{_MONTH}-{_DAY}{_ZONE}",
-    "dateTime": f"({_YEAR})-{_MONTH}-{_DAY}T{_TIME}{_ZONE}",
-    "dateTimeStamp": f"({_YEAR})-{_MONTH}-{_DAY}T{_TIME}{_ZONE[:-1]}",
-    "time": f"{_TIME}{_ZONE}",
-    "gYear": f"({_YEAR}){_ZONE}",
-    "gYearMonth": f"({_YEAR})-{_MONTH}{_ZONE}",
-    "gMonth": f"--{_MONTH}{_ZONE}",
-    "gDay": f"---{_DAY}{_ZONE}",
-    "gMonthDay": f"--{_MONTH}-{_DAY}{_ZONE}",
-    "duration": rf"-?P(?=.)(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?(?:{_TIMED})?",
-    "yearMonthDuration": r"-?P(?:[0-9]+Y(?:[0-9]+M)?|[0-9]+M)",
-    "dayTimeDuration": rf"-?P(?:[0-9]+D(?:{_TIMED})?|{_TIMED})",
-    "hexBinary": "(?:[0-9A-Fa-f]{2})*",
-    "base64Binary": r"(?:(?:[\w+/] ?){4})*(?:(?:[\w+/] ?){2}= ?=|(?:[\w+/] ?){3}=)?",
-    "language": "[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*",
-}
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "integer": (-math.inf, math.inf),
-    "long": (-(2**63), 2**63 - 1),
-    "int": (-(2**31), 2**31 - 1),
-    "short": (-(2**15), 2**15 - 1),
-    "byte": (-(2**7), 2**7 - 1),
-    "unsignedLong": (0, 2**64 - 1),
-    "unsignedInt": (0, 2**32 - 1),
-    "unsignedShort": (0, 2**16 - 1),
-    "unsignedByte": (0, 2**8 - 1),
-    "nonNegativeInteger": (0, math.inf),
-    "positiveInteger": (1, math.inf),
-    "nonPositiveInteger": (-math.inf, 0),
-    "negativeInteger": (-math.inf, -1),
-}
-INTEGERS = frozenset(XSD + name for name in _BOUNDS)
+INTEGERS = frozenset(XSD + name for name in BOUNDS)
 NUMBERS = INTEGERS | {XSD + name for name in ("decimal", "double", "float")}
 DATES = frozenset(XSD + name for name in ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth"))
-_ABOVE = {  # datatypes that hold others, beyond the integers and decimals
-    XSD + "dateTimeStamp": XSD + "dateTime",
-    XSD + "yearMonthDuration": XSD + "duration",
-    XSD + "dayTimeDuration": XSD + "duration",
-}
-_INTEGERS_ABOVE = {
-    "nonPositiveInteger": "integer",
-    "negativeInteger": "nonPositiveInteger",
-    "long": "integer",
-    "int": "long",
-    "short": "int",
-    "byte": "short",
-    "nonNegativeInteger": "integer",
-    "unsignedLong": "nonNegativeInteger",
-    "unsignedInt": "unsignedLong",
-    "unsignedShort": "unsignedInt",
-    "unsignedByte": "unsignedShort",
-    "positiveInteger": "nonNegativeInteger",
-    "integer": "decimal",
-}
-_ABOVE |= {XSD + one: XSD + other for one, other in _INTEGERS_ABOVE.items()}
 _STRINGS = ("normalizedString", "token", "language", "Name", "NCName", "NMTOKEN")
-_ABOVE |= {XSD + name: XSD + "string" for name in _STRINGS}
-LITERALS = frozenset(
-    [XSD + name for name in (*_FORMS, *_BOUNDS, *_STRINGS, "string", "anyURI", "anySimpleType", "anyAtomicType")]
-    + [RDF + name for name in ("langString", "dirLangString", "HTML", "XMLLiteral", "JSON", "PlainLiteral")]
-    + ["http://www.w3.org/2000/01/rdf-schema#Literal"]
+_LINES = (  # datatypes, each of which holds the next one
+    *(("dateTime", "dateTimeStamp"), ("duration", "yearMonthDuration"), ("duration", "dayTimeDuration")),
+    *(("decimal", "integer", "long", "int", "short", "byte"), ("nonNegativeInteger", "positiveInteger")),
+    ("integer", "nonNegativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
+    *(("integer", "nonPositiveInteger", "negativeInteger"), *(("string", name) for name in _STRINGS)),
+)
+_ABOVE = {XSD + one: XSD + other for line in _LINES for other, one in pairwise(line)}
+ALL = frozenset(("http://www.w3.org/2000/01/rdf-schema#Literal", XSD + "anySimpleType", XSD + "anyAtomicType"))
+"""Datatypes that hold all others, and are those of no literal."""
+LITERALS = ALL.union(
+    [XSD + name for name in (*FORMS, *BOUNDS, *_STRINGS, "string", "anyURI")],
+    [RDF + name for name in ("langString", "dirLangString", "HTML", "XMLLiteral", "JSON", "PlainLiteral")],
 )
 """Datatypes that can be the range of a property."""
 
 
 def is_of(datatype: str, wanted: str) -> bool:
     """Whether all values of a datatype are values of another one."""
-    if wanted in ("http://www.w3.org/2000/01/rdf-schema#Literal", XSD + "anySimpleType", XSD + "anyAtomicType"):
+    if wanted in ALL:
         return True
     if wanted == RDF + "PlainLiteral":
         return datatype in (XSD + "string", RDF + "langString")
@@ -105,36 +47,7 @@ def is_of(datatype: str, wanted: str) -> bool:
     return seen == wanted
 
 
-def _checker(name: str) -> Callable[[str], bool]:
-    if name in _BOUNDS:
-        low, high = _BOUNDS[name]
-        whole = re.compile(_WHOLE).fullmatch
-        return lambda text: whole(text) is not None and low <= _whole(text) <= high
-    matching = re.compile(_FORMS[name]).fullmatch
-    if name in ("date", "dateTime", "dateTimeStamp"):
-
-        def dated(text: str) -> bool:
-            found = matching(text)
-            return found is not None and (int(found[3]) < 29 or int(found[3]) <= _days(int(found[1]), int(found[2])))
-
-        return dated
-    return lambda text: matching(text) is not None
-
-
-def _whole(text: str) -> float:
-    return int(text) if len(text) < 40 else math.inf if text[0] != "-" else -math.inf
-
-
-@cache
-def _length(month: int) -> int:
-    return calendar.monthrange(2001, month)[1]
-
-
-def _days(year: int, month: int) -> int:
-    return 29 if month == 2 and calendar.isleap(year) else _length(month)
-
-
-WELL_FORMED: dict[str, Callable[[str], bool]] = {XSD + name: _checker(name) for name in (*_FORMS, *_BOUNDS)}
+WELL_FORMED = {XSD + name: checker(name) for name in (*FORMS, *BOUNDS)}
 """Whether a lexical form is one of a datatype, white space at its edges aside."""
 
 _EDGES = " \t\r\n"
@@ -188,7 +101,7 @@ def _number(text: str) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-_dated = re.compile(rf"({_YEAR})(?:-{_MONTH}(?:-{_DAY}(?:T([0-9]{{2}}):([0-9]{{2}}))?)?)?").match
+_dated = re.compile(rf"({YEAR})(?:-{MONTH}(?:-{DAY}(?:T([0-9]{{2}}):([0-9]{{2}}))?)?)?").match
 
 
 def _day(text: str) -> float:
@@ -206,10 +119,10 @@ def _last_day(text: str) -> float:
     if found[4]:
         return _day(text)
     year, month = int(found[1]), int(found[2] or 12)
-    return _number_of_day(year, month, int(found[3] or _days(year, month))) + 0.9999
+    return _number_of_day(year, month, int(found[3] or days_of(year, month))) + 0.9999
 
 
 def _number_of_day(year: int, month: int, day: int) -> int:
     before = year - 1
     leap = before // 4 - before // 100 + before // 400
-    return 365 * before + leap + sum(_days(year, earlier) for earlier in range(1, month)) + day
+    return 365 * before + leap + sum(days_of(year, earlier) for earlier in range(1, month)) + day

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
@@ -16,18 +18,20 @@ from worlds.curation.columns.vocabularies import OWL
 from worlds.curation.duplicates.judging import Where, features, probabilities
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights
-from worlds.curation.findings.evaluating import Learned
+from worlds.curation.duplicates.scale import Learned
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.records import Score
-from worlds.graph.terms import format_term, to_rdflib
+from worlds.graph.terms import format_term, listed, to_rdflib
 from worlds.quads.dictionary import IRI, Dictionary, Ids
 from worlds.quads.redirects import Redirects
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
+_SQL = statements("curation.sql")
 _SHOWN = 6  # values that are named for and against a pair
 _TELLING = np.array([0.0, 0.15, 0.15, 1.0, 0.0, 0.0, 0.0, 0.0])  # of a likeness's `apart`, to be told
 _APART = (
@@ -81,6 +85,12 @@ class Duplicates(Findings[Duplicate]):
         return sorted((tuple(sorted(group)) for group in groups.values()), key=lambda group: (-len(group), group))
 
 
+def rejected_pairs(merged: str) -> list[tuple[Any, Any]]:
+    """The kept entity and each of the others, of the terms in N-Triples of a merge that was rejected, in JSON."""
+    terms = [ox.BlankNode(one[2:]) if one.startswith("_:") else ox.NamedNode(one[1:-1]) for one in json.loads(merged)]
+    return [(terms[0], other) for other in terms[1:]]
+
+
 class DuplicateFinder:
     """Finds the duplicates of one world."""
 
@@ -100,13 +110,14 @@ class DuplicateFinder:
         limit: int | None,
         prefixes: Mapping[str, str],
         scale: Learned | None = None,
+        again: bool = False,
     ) -> Duplicates:
         """See `World.duplicates`."""
         if not 0 <= probability <= 1:
             raise ArgumentError(f"a probability is a number from 0 to 1, not {probability!r}")
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
-            pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
+            pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between, again=again)
             where: Where = "within" if between is None else "between"
             chances = probabilities(found, features(found, weights), where, taken=pairs.taken)
             before = chances
@@ -134,8 +145,12 @@ class DuplicateFinder:
         types: Sequence[Any] | None = None,
         graphs: Sequence[Any] | None = None,
         between: tuple[Any, Any] | None = None,
+        again: bool = False,
     ) -> tuple[Pairs, Candidates, Weights]:
-        """All candidate pairs with the evidence for and against them, unordered, and the comparer."""
+        """All candidate pairs with the evidence for and against them, unordered, and the comparer.
+
+        With `again` also those that were decided to be two.
+        """
         axioms = Axioms(table)
         policy = self._chunks.policy
         roles = {role: [n for n in table.ids(list(policy.predicates(role))) if n > 0] for role in ("label", "alias")}
@@ -151,7 +166,7 @@ class DuplicateFinder:
         elif graphs is not None:
             entities = np.intersect1d(entities, distinct(table.subjects[table.within(graphs)]), assume_unique=True)
         pairs = Pairs(table, axioms, entities, roles["label"], roles["alias"])
-        found = pairs.candidates(sides, self._decided(table, axioms, entities))
+        found = pairs.candidates(sides, self._decided(table, axioms, entities, again=again))
         return pairs, found, pairs.weigh(found)
 
     def _entities(
@@ -166,14 +181,23 @@ class DuplicateFinder:
         iris: Ids = found[table.kinds[found] == IRI]
         return iris
 
-    @staticmethod
-    def _decided(table: Table, axioms: Axioms, entities: Ids) -> Ids:
-        """Codes of the pairs of entities, by their places, that are said to be the same, or to be different."""
-        said = np.array(sorted(axioms.different), dtype=np.int64).reshape(-1, 2).T
+    def _decided(self, table: Table, axioms: Axioms, entities: Ids, *, again: bool) -> Ids:
+        """Codes of the pairs of entities, by their places, that are said to be the same, or decided to be two."""
+        apart = [] if again else sorted(axioms.different | self._rejected())
+        said = np.array(apart, dtype=np.int64).reshape(-1, 2).T
         one, other = (np.concatenate(both) for both in zip(table.pairs(OWL + "sameAs"), said, strict=True))
         a, b = place(one, entities), place(other, entities)
         of = (a >= 0) & (b >= 0)
         return distinct(code(np.minimum(a, b)[of], np.maximum(a, b)[of]))
+
+    def _rejected(self) -> set[tuple[int, int]]:
+        """The pairs of which a merge was rejected, or taken apart."""
+        merged = [rejected_pairs(row[2]) for row in self._connection.rows(_SQL["rejected_merges"])]
+        pairs = [pair for some in merged for pair in some]
+        terms = list(dict.fromkeys(term for pair in pairs for term in pair))
+        ids = dict(zip(terms, self._dictionary.find(terms), strict=True))
+        found = {(ids[one], ids[other]) for one, other in pairs}
+        return {(one, other) for one, other in found if one is not None and other is not None}
 
     # -- for people -----------------------------------------------------------------------------------------------
 
@@ -212,8 +236,8 @@ class DuplicateFinder:
                     "duplicate",
                     "warning" if pair.chance >= 0.5 else "info",
                     pair.chance,
-                    f"{one} and {other} may be one: {_short(evidence) or 'nothing much'}"
-                    + (f"; against it: {_short(against)}" if against else ""),
+                    f"{one} and {other} may be one: {listed(evidence, _WEIGHTIEST, between='; ') or 'nothing much'}"
+                    + (f"; against it: {listed(against, _WEIGHTIEST, between='; ')}" if against else ""),
                     tuple(shown[number] for number in pair.entities),
                     tuple(said[row] for row in its),
                     evidence=evidence,
@@ -296,12 +320,6 @@ def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[f
             )
         )
     return told
-
-
-def _short(reasons: Sequence[str]) -> str:
-    """The weightiest reasons, which a sentence bears."""
-    more = f"; and {len(reasons) - _WEIGHTIEST} more" if len(reasons) > _WEIGHTIEST else ""
-    return "; ".join(reasons[:_WEIGHTIEST]) + more
 
 
 def _reasons(

@@ -119,10 +119,7 @@ class Pairs:
         return Candidates(
             np.concatenate([by_name.a, others.a]),
             np.concatenate([by_name.b, others.b]),
-            (
-                np.concatenate([by_name.names[0], others.names[0]]),
-                np.concatenate([by_name.names[1], others.names[1]]),
-            ),
+            (np.concatenate([by_name.names[0], others.names[0]]), np.concatenate([by_name.names[1], others.names[1]])),
             Likeness.joined([by_name.likeness, others.likeness]),
         )
 

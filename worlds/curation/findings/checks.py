@@ -88,6 +88,7 @@ class Checks:
         yield from self._missing()
         yield from self._references()
         yield from self._names()
+        yield self._merged_names()
         yield from self._vocabulary()
         path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
         yield from Tidiness(self.table, self._labels(), path).run()
@@ -135,6 +136,19 @@ class Checks:
             f" FILTER NOT EXISTS {{ ?other ?q ?entity FILTER(?q != <{TYPE}>) }} }}",
         )
 
+    def _merged_names(self) -> Met:
+        """Names that lead elsewhere, since what they named was merged, and that quads have again."""
+        columns = (self.table.subjects, self.table.predicates, self.table.objects)
+        return Met(
+            "merged name",
+            "warning",
+            "names of entities that were merged, which are used again",
+            self.table.led[np.isin(self.table.led, np.concatenate(columns))],
+            f"SELECT DISTINCT ?entity WHERE {{ GRAPH <{REDIRECTS.value}> {{ ?entity ?redirect ?kept }}"
+            f" GRAPH ?g {{ {{ ?entity ?p ?o }} UNION {{ ?s ?p ?entity }} UNION {{ ?s ?entity ?o }} }}"
+            f" FILTER(?g != <{REDIRECTS.value}>) }}",
+        )
+
     def _references(self) -> Iterator[Met]:
         """Objects that nothing is said of, in the namespaces of entities that something is said of."""
         table = self.table
@@ -154,7 +168,7 @@ class Checks:
             np.array(broken, dtype=np.int64),
             "SELECT DISTINCT ?missing WHERE { ?s ?p ?missing FILTER(isIRI(?missing))"
             f" FILTER NOT EXISTS {{ ?missing ?q ?x }}"
-            f' BIND(REPLACE(STR(?missing), "[^/#:]*$", "") AS ?space) VALUES ?space {{ {listed} }} }}',
+            f' BIND(REPLACE(STR(?missing), "[^/#:]+$", "") AS ?space) VALUES ?space {{ {listed} }} }}',
         )
         deprecated = [
             subject

@@ -107,7 +107,7 @@ class Contradictions:
             return [Raw("shape", "warning", 1.0, (), (), _escaped(told))]
         terms = [to_oxigraph(term) for one in report.results for term in (one.focus, one.value) if term is not None]
         numbers = dict(zip(terms, self._dictionary.find(terms), strict=True))
-        found: list[Raw] = []
+        found = [Raw("shape", "warning", 1.0, (), (), _escaped(str(one))) for one in report.left_out]
         for one in report.results:
             focus = numbers[to_oxigraph(one.focus)]
             value = None if one.value is None else numbers[to_oxigraph(one.value)]

@@ -13,7 +13,7 @@ from worlds.curation.columns.vocabularies import OWL, PART_OF, RDFS, SKOS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.quads.dictionary import LITERAL, Ids
 
-_HIERARCHIES = (
+HIERARCHIES = (
     (SKOS + "broader", SKOS + "broaderTransitive", SKOS + "narrower", SKOS + "narrowerTransitive"),
     (RDFS + "subClassOf",),
     (RDFS + "subPropertyOf",),
@@ -22,7 +22,12 @@ _HIERARCHIES = (
     ("http://schema.org/isPartOf", "http://schema.org/hasPart"),
     ("http://purl.obolibrary.org/obo/BFO_0000050", "http://purl.obolibrary.org/obo/BFO_0000051"),
 )
-_REFLEXIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf")  # everything is below itself
+REFLEXIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf")  # everything is below itself
+
+
+def is_named_like_part(iri: str) -> bool:
+    """Whether a predicate is called partOf."""
+    return iri.rstrip("/#").lower().endswith(("partof", "part_of"))
 
 
 class Hierarchies:
@@ -87,7 +92,7 @@ class Hierarchies:
         transitive = set(self.axioms.typed(OWL + "TransitiveProperty"))
         strict = {*self.axioms.typed(OWL + "IrreflexiveProperty"), *self.axioms.typed(OWL + "AsymmetricProperty")}
         done: set[int] = set()
-        plans = [[(self.table.id(iri), PART_OF[iri]) for iri in group] for group in _HIERARCHIES]
+        plans = [[(self.table.id(iri), PART_OF[iri]) for iri in group] for group in HIERARCHIES]
         plans += [[(number, False)] for number in sorted(transitive & strict)]
         plans += [[(number, False)] for number in self._named_like_parts() if number not in transitive & strict]
         for plan in plans:
@@ -106,10 +111,10 @@ class Hierarchies:
     def _named_like_parts(self) -> list[int]:
         """Predicates that are called partOf, whatever their vocabulary."""
         names = self.table.values(self.table.used)
-        return [n for n, iri in names.items() if iri.rstrip("/#").lower().endswith(("partof", "part_of", "ispartof"))]
+        return [number for number, iri in names.items() if is_named_like_part(iri)]
 
     def _circles(self, predicate: int, left: Ids, right: Ids, rows: Ids) -> Iterator[Raw]:
-        reflexive = predicate in self.table.ids(list(_REFLEXIVE))
+        reflexive = predicate in self.table.ids(list(REFLEXIVE))
         of = (left != right) if reflexive else np.ones(len(left), dtype=np.bool_)
         of &= self.table.kinds[right] != LITERAL
         left, right, rows = left[of], right[of], rows[of]

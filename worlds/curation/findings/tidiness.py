@@ -121,7 +121,7 @@ class Tidiness:
             "labels with control characters",
             distinct(subjects[np.isin(objects, bad)]),
             f"SELECT DISTINCT ?entity WHERE {{ ?entity {self._path} ?label FILTER(isLiteral(?label) &&"
-            r' REGEX(STR(?label), "[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]")) }',
+            r' REGEX(STR(?label), "[\\p{Cc}-[\\t\\n\\r]]")) }',
         )
 
     def _classes(self) -> Met:

@@ -11,8 +11,9 @@ import pyoxigraph as ox
 
 from worlds.quads.dictionary import Ids
 from worlds.rules.data import Terms, Triples
+from worlds.rules.nodes import sh
 from worlds.rules.paths import within
-from worlds.rules.shapes import SUBCLASS_OF, Constraint, Shape, ShapesGraph, sh
+from worlds.rules.shapes import SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.rules.sparql import Ask
 from worlds.rules.validation import Validator
 from worlds.sql.connection import Connection
@@ -76,15 +77,17 @@ def declared(graph: ShapesGraph, shapes: Sequence[Shape], language: str | None) 
 
 
 def _properties(shape: Shape) -> Iterator[Shape]:
-    """The property shapes of one predicate that a shape asks its nodes to conform to."""
-    if shape.path is not None:
-        if shape.path.kind == "predicate":
-            yield shape
-        return
-    for constraint in shape.constraints:
-        if constraint.component in ("Property", "Node", "And"):
-            for inner in constraint.shapes:
-                yield from _properties(inner)
+    """The property shapes of one predicate that a shape asks its nodes to conform to, each once."""
+    waiting, seen = [shape], {shape}
+    while waiting:
+        one = waiting.pop()
+        if one.path is None:
+            asked = [each for each in one.constraints if each.component in ("Property", "Node", "And")]
+            inner = dict.fromkeys(shape for constraint in asked for shape in constraint.shapes)
+            waiting += [shape for shape in reversed(inner) if shape not in seen]
+            seen |= inner.keys()
+        elif one.path.kind == "predicate":
+            yield one
 
 
 def _words(known: Declared, graph: ShapesGraph, shape: Shape, language: str | None) -> None:

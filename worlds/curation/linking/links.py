@@ -22,6 +22,7 @@ from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Text
 from worlds.texts.policy import TextPolicy
+from worlds.texts.segmentation import fold
 
 _SQL = statements("linking.sql")
 _NAMESAKES = 50  # entities with one name, beyond which it names none of them
@@ -186,7 +187,7 @@ class Linker:
             return False
         if word.folded not in common:
             statement = _SQL["texts_with_word"]
-            values = statement.bind(word=f'"{word.folded}"', few=_FEW, share=_COMMON)
+            values = statement.bind(word=f'"{fold(word.folded)}"', few=_FEW, share=_COMMON)
             common[word.folded] = bool(self._connection.value(statement, values))
         if not common[word.folded]:
             return False

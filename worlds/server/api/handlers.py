@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name
 from worlds.server.http.base import server_of
 from worlds.server.protocols.sparql import LARGE
-from worlds.verbs.verb import LEVELS, Level
+from worlds.verbs.verb import LEVELS
 
 Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
@@ -36,7 +36,7 @@ def answer(document: object, status: int = 200, headers: Mapping[str, str] | Non
     return Response(document if isinstance(document, bytes) else encoded(document), status, headers, JSON)
 
 
-async def run(operation: Operation, handler: Handler, request: Request) -> Response:
+async def run(operation: Operation, request: Request) -> Response:
     """Answer a request: who asks and whether they may comes before what they say."""
     server = server_of(request)
     name = request.path_params.get("world")
@@ -53,7 +53,9 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
         given |= await read_json(request, operation.fields, optional=operation.body_optional, most=most)
     given = {operation.keys.get(name, name): value for name, value in given.items()}
     try:
-        return await handler(request, given)
+        if operation.name in HANDLERS:
+            return await HANDLERS[operation.name](request, given)
+        return await _ask(operation, request, given)
     except ArgumentError as error:
         if _NAMED_BY.get(error.kind) in request.path_params:
             raise NotFound(str(error)) from error
@@ -63,23 +65,31 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
 # --- a world ----------------------------------------------------------------------------------------------------------
 
 
-async def _search(request: Request, given: Given) -> Response:
-    await _check_search(request, given)
+async def _ask(operation: Operation, request: Request, given: Given) -> Response:
+    """Answer with what the operation's job gives, of what was said or what is `_PREPARED` of it."""
+    server, job = server_of(request), operation.job or ""
+    if job in _PREPARED:
+        given = await _PREPARED[job](request, given)
+    if operation.level == "read":
+        found = await server.read(request, job, **given)
+    else:
+        found = await server.write(request, job, level=operation.level or "write", **given)
+    if operation.gives in ("Change", "Split") and found["added"] + found["removed"] > LARGE:
+        server.pool.unprepare(server.world(request).path)
+    headers = {"ETag": _tag(found["version"])} if operation.gives == "Proposal" else None
+    return answer(found, operation.success, headers)
+
+
+async def _search(request: Request, given: Given) -> Given:
+    given = await _similar(request, given)
     server = server_of(request)
     options = {name: value for name, value in given.items() if name != "world"}
-    beside = server.beside(request, given.get("world", ()))
-    if not beside:
-        return answer(await server.read(request, "search", **options))
-    own = server.world(request).name
-    return answer(await server.read(request, "search_together", own=own, beside=beside, **options))
+    if beside := server.beside(request, given.get("world", ())):
+        options |= {"own": server.world(request).name, "beside": beside}
+    return options
 
 
-async def _similar(request: Request, given: Given) -> Response:
-    await _check_search(request, given)
-    return _of_entity(given, await server_of(request).read(request, "similar", **given))
-
-
-async def _check_search(request: Request, given: Given) -> None:
+async def _similar(request: Request, given: Given) -> Given:
     server = server_of(request)
     if given.get("limit", 0) > server.settings.max_results:
         raise Problem(f"limit is at most {server.settings.max_results:,} on this server")
@@ -87,30 +97,14 @@ async def _check_search(request: Request, given: Given) -> None:
         own = server.world(request)
         for name, path in {own.name: own.path, **server.beside(request, given.get("world", ()))}.items():
             await server.prepare(request, name, path)
+    return given
 
 
-async def _describe(request: Request, given: Given) -> Response:
-    return _of_entity(given, await server_of(request).read(request, "describe", **given))
-
-
-def _of_entity(given: Given, found: object) -> Response:
-    if found is None:
-        raise NotFound(f"the world says nothing of {given['iri']!r}")
-    return answer(found)
-
-
-async def _resolve(request: Request, given: Given) -> Response:
-    options = {name: value for name, value in given.items() if name not in ("name", "context")}
-    names = [(given["name"], given.get("context"))]
-    found = await server_of(request).read(request, "resolve", names=names, **options)
-    return answer(found[0])
-
-
-async def _resolve_all(request: Request, given: Given) -> Response:
+async def _resolve_all(request: Request, given: Given) -> Given:
     names = [_name(item) for item in given["names"]] if isinstance(given["names"], list) else [None]
     if None in names:
         raise Problem('names is a list of texts, or of objects such as {"name": "Paris", "context": "…"}')
-    return answer(await server_of(request).read(request, "resolve", **{**given, "names": names}))
+    return {**given, "names": names}
 
 
 def _name(item: object) -> tuple[str, str | None] | None:
@@ -122,37 +116,79 @@ def _name(item: object) -> tuple[str, str | None] | None:
     return None
 
 
-async def _verify(request: Request, given: Given) -> Response:
+async def _verify(request: Request, given: Given) -> Given:
     claim = given["claim"]
     triple = isinstance(claim, list) and len(claim) == 3 and all(isinstance(part, str | int | float) for part in claim)
     if not triple and not isinstance(claim, str):
         raise Problem("claim is a list of subject, predicate and object, or words")
-    return answer(await server_of(request).read(request, "verify", **given))
+    return given
 
 
-async def _provenance(request: Request, given: Given) -> Response:
+async def _provenance(request: Request, given: Given) -> Given:
     if not given:
         raise Problem("give the subject, the predicate, the object or the graph of the quads")
-    return await _plain("provenance")(request, given)
+    return given
 
 
-async def _revision(request: Request, given: Given) -> Response:
-    return answer(_known(given, await server_of(request).read(request, "revision", **given)))
+async def _quads(request: Request, given: Given) -> Given:
+    if "add" not in given and "remove" not in given:
+        raise Problem("give what to add, what to remove, or both")
+    return given
 
 
-async def _undo(request: Request, given: Given) -> Response:
-    return _changed(request, _known(given, await server_of(request).write(request, "undo", **given)))
+async def _rehearsed(request: Request, given: Given) -> Given:
+    """The options of a proposal, with quads in the place of an update."""
+    if "update" not in given:
+        return given
+    options = dict(given)
+    found = await server_of(request).rehearse(request, options.pop("update"))
+    return options | {name: [*options.get(name, ()), *quads] for name, quads in found.items()}
 
 
-def _known(given: Given, found: Any) -> Any:
-    if found is None:
-        raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
-    return found
+async def _propose(request: Request, given: Given) -> Given:
+    return {**await _rehearsed(request, given), "max_open": server_of(request).settings.max_proposals}
 
 
-async def _rehearsal(request: Request, given: Given) -> Response:
-    options = await _rehearsed(request, given, ("add", "remove", "merge"))
-    return answer(await server_of(request).write(request, "rehearsal", level="propose", **options))
+async def _amend(request: Request, given: Given) -> Given:
+    server = server_of(request)
+    own = not server.may(request, "write", server.world(request).name)
+    return {**await _rehearsed(request, given), "own": own}
+
+
+async def _accept(request: Request, given: Given) -> Given:
+    match = request.headers.get("if-match", "*").strip()
+    if match == "*":
+        return given
+    tag = _VERSION.fullmatch(match)
+    if tag is None:
+        raise ConflictError(f"If-Match names a version of the proposal, such as {_tag(1)}, not {match[:50]!r}")
+    return {**given, "version": int(tag[1])}
+
+
+def _tag(version: int) -> str:
+    """The entity tag of a version of a proposal."""
+    return f'"{version}"'
+
+
+async def _propose_all(request: Request, given: Given) -> Given:
+    """The findings of a verb: a reader finds them, so that no write waits for it."""
+    return {"findings": await server_of(request).read(request, "found", **given)}
+
+
+_PREPARED: Mapping[str, Callable[[Request, Given], Awaitable[Given]]] = {
+    "search": _search,
+    "similar": _similar,
+    "resolve_all": _resolve_all,
+    "verify": _verify,
+    "provenance": _provenance,
+    "quads": _quads,
+    "rehearsal": _rehearsed,
+    "propose": _propose,
+    "propose_all": _propose_all,
+    "amend": _amend,
+    "accept": _accept,
+}
+"""What makes of what was said the arguments of a job, and checks them."""
 
 
 async def _access(request: Request, given: Given) -> Response:
@@ -161,117 +197,6 @@ async def _access(request: Request, given: Given) -> Response:
     level = next(one for one in reversed(LEVELS) if server.may(request, one, world))
     graphs = server.scope(request)
     return answer({"name": principal.name, "level": level, "graphs": None if graphs is None else list(graphs)})
-
-
-async def _quads(request: Request, given: Given) -> Response:
-    if "add" not in given and "remove" not in given:
-        raise Problem("give what to add, what to remove, or both")
-    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
-    return _changed(request, await server_of(request).write(request, "quads", **{**given, **texts}))
-
-
-async def _merge(request: Request, given: Given) -> Response:
-    options = {**given, "others": _listed("others", given["others"])}
-    return _changed(request, await server_of(request).write(request, "merge", **options))
-
-
-async def _propose(request: Request, given: Given) -> Response:
-    server = server_of(request)
-    options = await _rehearsed(request, given, ("add", "remove", "merge", "relies_on"))
-    options["max_open"] = server.settings.max_proposals
-    return answer(await server.write(request, "propose", level="propose", **options), 201)
-
-
-async def _rehearsed(request: Request, given: Given, lists: Sequence[str]) -> dict[str, Any]:
-    """The options of a proposal, with quads in the place of an update."""
-    options = {**given, **{name: _listed(name, given[name]) for name in lists if name in given}}
-    if "update" in options:
-        found = await server_of(request).rehearse(request, options.pop("update"))
-        options |= {name: [*options.get(name, ()), *quads] for name, quads in found.items()}
-    return options
-
-
-async def _proposal(request: Request, given: Given) -> Response:
-    return _versioned(await server_of(request).read(request, "proposal", **given))
-
-
-async def _accept(request: Request, given: Given) -> Response:
-    match = request.headers.get("if-match", "*").strip()
-    if match != "*":
-        tag = _VERSION.fullmatch(match)
-        if tag is None:
-            raise ConflictError(f"If-Match names a version of the proposal, such as {_tag(1)}, not {match[:50]!r}")
-        given = {**given, "version": int(tag[1])}
-    return _changed(request, await server_of(request).write(request, "accept", **given))
-
-
-async def _amend(request: Request, given: Given) -> Response:
-    server = server_of(request)
-    options = await _rehearsed(request, given, ("add", "remove"))
-    own = not server.may(request, "write", server.world(request).name)
-    return _versioned(await server.write(request, "amend", level="propose", **options, own=own))
-
-
-def _versioned(proposal: Mapping[str, Any]) -> Response:
-    return answer(proposal, headers={"ETag": _tag(proposal["version"])})
-
-
-def _tag(version: int) -> str:
-    """The entity tag of a version of a proposal."""
-    return f'"{version}"'
-
-
-def _propose_all(verb: str) -> Handler:
-    """What proposes what would put the findings of a verb right: a reader finds them, so that no write waits for it."""
-
-    async def handle(request: Request, given: Given) -> Response:
-        server = server_of(request)
-        found = await server.read(request, "found", of=verb, **given)
-        return answer(await server.write(request, "propose_all", level="propose", findings=found), 201)
-
-    return handle
-
-
-def _changed(request: Request, change: Mapping[str, Any]) -> Response:
-    server = server_of(request)
-    if change["added"] + change["removed"] > LARGE:
-        server.pool.unprepare(server.world(request).path)
-    return answer(change)
-
-
-def _listed(name: str, value: object) -> list[str]:
-    texts = value if isinstance(value, list) else [value]
-    found = [text for text in texts if isinstance(text, str)]
-    if len(found) < len(texts):
-        raise Problem(f"{name} is a text or a list of texts")
-    return found
-
-
-def _changing(job: str) -> Handler:
-    """What has a job change quads, and answers with the change."""
-
-    async def handle(request: Request, given: Given) -> Response:
-        return _changed(request, await server_of(request).write(request, job, **given))
-
-    return handle
-
-
-def _writing(job: str, level: Level = "write") -> Handler:
-    """What has a job write, and answers with what it gives."""
-
-    async def handle(request: Request, given: Given) -> Response:
-        return answer(await server_of(request).write(request, job, level=level, **given))
-
-    return handle
-
-
-def _plain(job: str) -> Handler:
-    """What asks a job, and answers with what it gives."""
-
-    async def handle(request: Request, given: Given) -> Response:
-        return answer(await server_of(request).read(request, job, **given))
-
-    return handle
 
 
 async def _page(request: Request, given: Given) -> Response:
@@ -369,44 +294,8 @@ async def _openapi(request: Request, given: Given) -> Response:
     return answer(document(None if single is None else single.stem))
 
 
-_READ = """
-    brief chunk context contradictions decisions duplicates form history mentions mint policy prefixes proposals
-    questions report schema sources stats suggest_links suggest_shapes timeline validate
-""".split()  # noqa: SIM905
-
 HANDLERS: Mapping[str, Handler] = {
-    **{name: _plain(name) for name in _READ},
-    **{name: _changing(name) for name in ("distinct", "end", "reinstate", "split", "state")},
-    **{f"propose_{verb}": _propose_all(verb) for verb in ("contradictions", "duplicates", "suggest_links")},
-    "search": _search,
-    "search_post": _search,
-    "search_several": _search,
-    "search_several_post": _search,
-    "entity": _describe,
-    "similar": _similar,
-    "resolve": _resolve,
-    "resolve_post": _resolve_all,
-    "verify": _verify,
-    "provenance": _provenance,
-    "revision": _revision,
-    "undo": _undo,
-    "quads": _quads,
     "access": _access,
-    **{name: _plain(name) for name in ("broken_questions", "labels", "validate_post")},
-    "rehearsal": _rehearsal,
-    "merge": _merge,
-    "propose": _propose,
-    "proposal": _proposal,
-    "accept": _accept,
-    "reject": _writing("reject"),
-    "amend": _amend,
-    "remark": _amend,
-    "bind": _writing("bind"),
-    "tell": _writing("tell"),
-    "keep_question": _writing("keep_question"),
-    "forget_question": _writing("forget_question"),
-    "sync": _writing("sync"),
-    "change_policy": _writing("change_policy", "admin"),
     "page": _page,
     "worlds": _worlds,
     "create_world": _create,
@@ -417,4 +306,4 @@ HANDLERS: Mapping[str, Handler] = {
     "openapi": _openapi,
     "index": _index,
 }
-"""The operations that are answered here, by name; the others are in `protocol`, `graphstore` and `page`."""
+"""The operations that no job answers, by name; further ones are in `protocol`, `graphstore` and `page`."""

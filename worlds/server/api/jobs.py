@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -16,17 +16,19 @@ from typing import Annotated, Any
 import pyoxigraph as ox
 
 from worlds.curation.forms.form import Form
+from worlds.entities.describing import Description
 from worlds.errors import ArgumentError
 from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad, Record, Spare
 from worlds.graph.terms import quad_to_rdflib
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import Edits
-from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry
 from worlds.search.hits import SearchResults
-from worlds.server.errors import Problem
+from worlds.server.errors import NotFound, Problem
 from worlds.server.workers.jobs import job, together
+from worlds.verbs.table import VERBS
+from worlds.verbs.verb import Verb
 from worlds.world import World
 
 _PROPOSED = 10_000  # quads that an update may change which is proposed
@@ -49,16 +51,15 @@ def ping(world: World) -> bool:
 
 
 @job("search")
-def search(world: World, *, facets: bool = False, **options: Any) -> bytes:
-    """`World.search`; the statement is told only where it was asked to explain."""
-    return _hits(world, world.search(**options), facets=facets, options=options)
-
-
-@job("search_together")
-def search_together(
-    world: World, *, own: str, beside: Mapping[str, Path], facets: bool = False, **options: Any
+def search(
+    world: World, *, facets: bool = False, own: str = "", beside: Mapping[str, Path] | None = None, **options: Any
 ) -> bytes:
-    """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
+    """`World.search`; or `Group.search` of a world, by its `own` name, and those `beside` it, by names and paths.
+
+    The statement is told only where it was asked to explain.
+    """
+    if not beside:
+        return _hits(world, world.search(**options), facets=facets, options=options)
     with together(world, own, beside, world.embedder) as group:
         return _hits(world, group.search(**options), facets=facets, options=options)
 
@@ -70,59 +71,30 @@ def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[
     return encoded(document)
 
 
-@job("describe")
-def describe(world: World, **options: Any) -> bytes | None:
-    """`World.describe`; None for an unknown entity."""
-    found = world.describe(**options)
-    return encoded(found.to_dict()) if found else None
-
-
 @job("similar")
-def similar(world: World, *, iri: str, **options: Any) -> bytes | None:
-    """`World.similar`; None for an unknown entity."""
-    if not world.describe(iri, limit=1):
-        return None
+def similar(world: World, *, iri: str, **options: Any) -> bytes:
+    """`World.similar`; NotFound for an unknown entity."""
+    _require_known(iri, world.describe(iri, limit=1))
     return _hits(world, world.similar(iri, **options), facets=False, options=options)
 
 
-@job("resolve")
-def resolve(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
-    """`World.resolve` of each name, with its context."""
-    return [world.resolve(name, context=context, **options).to_dict() for name, context in names]
+@job("describe")
+def describe(world: World, *, iri: str, **options: Any) -> bytes:
+    """`World.describe`; NotFound for an unknown entity."""
+    found = world.describe(iri, **options)
+    _require_known(iri, found)
+    return encoded(found.to_dict())
 
 
-def _reads(verb: str) -> Callable[..., bytes]:
-    """What answers with what a verb gives."""
-
-    def read(world: World, **options: Any) -> bytes:
-        return encoded(getattr(world, verb)(**options).to_dict())
-
-    return read
+def _require_known(iri: str, found: Description) -> None:
+    if not found:
+        raise NotFound(f"the world says nothing of {iri!r}")
 
 
-for _verb in [
-    "brief",
-    "chunk",
-    "context",
-    "contradictions",
-    "form",
-    "history",
-    "mentions",
-    "mint",
-    "report",
-    "schema",
-    "suggest_links",
-    "suggest_shapes",
-    "timeline",
-    "validate",
-]:
-    job(_verb)(_reads(_verb))
-
-
-@job("labels")
-def labels(world: World, *, iris: Sequence[str], language: str | None = None) -> bytes:
-    """`World.labels`."""
-    return encoded({"labels": world.labels(iris, language=language)})
+@job("resolve_all")
+def resolve_all(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
+    """`World.resolve_all`."""
+    return [one.to_dict() for one in world.resolve_all(names, **options)]
 
 
 @job("validate_post")
@@ -135,28 +107,6 @@ def validate_post(world: World, *, shapes: str, subjects: Sequence[str] | None =
 def broken_questions(world: World) -> dict[str, Any]:
     """`World.questions.check`."""
     return {"questions": [one.to_dict() for one in world.questions.check()]}
-
-
-@job("duplicates")
-def duplicates(world: World, *, between: Sequence[str] | None = None, **options: Any) -> bytes:
-    """`World.duplicates`."""
-    if between is not None and len(between) != 2:
-        raise ArgumentError(f"between is given twice, for two graphs, not {len(between)} times")
-    found = world.duplicates(between=None if between is None else (between[0], between[1]), **options)
-    return encoded(found.to_dict())
-
-
-@job("decisions")
-def decisions(world: World) -> bytes:
-    """`World.decisions`."""
-    return encoded({"decisions": [one.to_dict() for one in world.decisions()]})
-
-
-@job("verify")
-def verify(world: World, *, claim: str | list[Any], **options: Any) -> bytes:
-    """`World.verify`, without an `extract`; the trail too."""
-    found = world.verify(claim if isinstance(claim, str) else tuple(claim), **options)
-    return encoded({**found.to_dict(), "trail": found.rdf()})
 
 
 @job("stats")
@@ -199,12 +149,6 @@ def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) 
 # --- history --------------------------------------------------------------------------------------------------------
 
 
-@job("provenance")
-def provenance(world: World, **of: Any) -> bytes:
-    """`World.provenance`."""
-    return encoded({"quads": [one.to_dict() for one in world.provenance(**of)]})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionDetails(Entry):
     """A revision, and what it did."""
@@ -219,23 +163,28 @@ class RevisionDetails(Entry):
 
 
 @job("revision")
-def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
-    """A revision and its diff, of each list the first `limit`; None for an unknown one."""
+def revision(world: World, *, revision: int, limit: int = 1000) -> bytes:
+    """A revision and its diff, of each list the first `limit`; ArgumentError for an unknown one."""
     entry = _find(world, revision)
-    if entry is None:
-        return None
     diff: Diff = world.diff(revision - 1, revision)
     told = RevisionDetails(
         **{field.name: getattr(entry, field.name) for field in fields(entry)},
-        quads_added=[quad_to_rdflib(quad) for quad in islice(diff.added.terms(), limit)],
-        quads_removed=[quad_to_rdflib(quad) for quad in islice(diff.removed.terms(), limit)],
+        **_first(diff, limit),
         graphs_created=diff.created,
         graphs_dropped=diff.dropped,
-        edits=replace(diff.edits, entities=diff.edits.entities[:limit]),
-        truncated=max(len(diff.added), len(diff.removed)) > limit,
         undone=entry.undone_by is not None or _is_undone(world, diff),
     )
     return encoded(told.to_dict())
+
+
+def _first(diff: Diff, limit: int) -> dict[str, Any]:
+    """What a diff adds and removes, of each list the first `limit`."""
+    return {
+        "quads_added": [quad_to_rdflib(quad) for quad in islice(diff.added.terms(), limit)],
+        "quads_removed": [quad_to_rdflib(quad) for quad in islice(diff.removed.terms(), limit)],
+        "edits": replace(diff.edits, entities=diff.edits.entities[:limit]),
+        "truncated": max(len(diff.added), len(diff.removed)) > limit,
+    }
 
 
 def _is_undone(world: World, diff: Diff) -> bool:
@@ -252,23 +201,22 @@ def _holds(world: World, quad: ox.Quad) -> bool:
     return next(world.quads(quad.subject, quad.predicate, quad.object, graph), None) is not None
 
 
-def _find(world: World, revision: int) -> Entry | None:
-    """The revision of this number, None if it is unknown or was forgotten."""
+def _find(world: World, revision: int) -> Entry:
+    """The revision of this number; ArgumentError if it is unknown or was forgotten."""
     found = world.history(1, before=revision + 1)
-    return found[0] if found and found[0].revision == revision else None
+    if not found or found[0].revision != revision:
+        raise ArgumentError(f"there is no revision {revision}, or it was forgotten", kind="revision")
+    return found[0]
 
 
 # --- writes ---------------------------------------------------------------------------------------------------------
 
 
 @job("undo", write=True)
-def undo(
-    world: World, *, author: str | None, revision: int, force: bool = False, message: str | None = None
-) -> dict[str, Any] | None:
-    """`World.undo`; None for an unknown revision."""
-    if _find(world, revision) is None:
-        return None
-    return world.undo(revision, force=force, author=author, message=message).to_dict()
+def undo(world: World, *, author: str | None, revision: int, **options: Any) -> Any:
+    """`World.undo`; ArgumentError for an unknown revision."""
+    _find(world, revision)
+    return world.undo(revision, author=author, **options).to_dict()
 
 
 @dataclass(frozen=True)
@@ -320,16 +268,7 @@ def rehearsal(
             world.edit(**change)
             filled = world.form(form, language=language)
             raise _TakenBackError
-    return encoded(
-        Rehearsal(
-            tuple(quad_to_rdflib(quad) for quad in islice(found.added.terms(), limit)),
-            tuple(quad_to_rdflib(quad) for quad in islice(found.removed.terms(), limit)),
-            replace(found.edits, entities=found.edits.entities[:limit]),
-            max(len(found.added), len(found.removed)) > limit,
-            found.notes,
-            filled,
-        ).to_dict()
-    )
+    return encoded(Rehearsal(**_first(found, limit), notes=found.notes, form=filled).to_dict())
 
 
 @job("quads", write=True)
@@ -367,43 +306,15 @@ def questions(world: World, *, near: str | None = None, limit: int = 100) -> dic
 
 
 @job("keep_question", write=True)
-def keep_question(world: World, *, author: str | None, question: str, query: str, **options: Any) -> dict[str, Any]:
+def keep_question(world: World, *, question: str, query: str, **options: Any) -> Any:
     """`World.questions.add`."""
-    change: Change = world.questions.add(question, query, author=author, **options)
-    return change.to_dict()
+    return world.questions.add(question, query, **options).to_dict()
 
 
 @job("forget_question", write=True)
-def forget_question(world: World, *, author: str | None, question: str) -> dict[str, Any]:
+def forget_question(world: World, *, question: str, author: str | None) -> Any:
     """`World.questions.remove`."""
-    change: Change = world.questions.remove(question, author=author)
-    return change.to_dict()
-
-
-@job("sync", write=True)
-def sync(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
-    """`World.sync`."""
-    return {"runs": [one.to_dict() for one in world.sync(author=author, **options)]}
-
-
-def _changes(verb: str) -> Callable[..., Any]:
-    """A job that is a verb of `World` which writes, under the key's name."""
-
-    def change(world: World, *, author: str | None, **options: Any) -> Any:
-        return getattr(world, verb)(author=author, **options).to_dict()
-
-    return change
-
-
-for _verb in ("distinct", "end", "reinstate", "split", "state", "tell"):
-    job(_verb, write=True)(_changes(_verb))
-
-
-@job("propose", write=True)
-def propose(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
-    """`World.propose` of N-Quads, or of entities to merge."""
-    options |= {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
-    return world.propose(author=author, **options).to_dict()
+    return world.questions.remove(question, author=author).to_dict()
 
 
 @job("rehearse")
@@ -413,36 +324,10 @@ def rehearse(world: World, *, update: str) -> dict[str, list[str]]:
     return {"add": [f"{quad} ." for quad in added], "remove": [f"{quad} ." for quad in removed]}
 
 
-@job("proposals")
-def proposals(world: World, *, status: Any = "open", **options: Any) -> bytes:
-    """`World.proposals`."""
-    found = world.proposals(status=None if status == "any" else status, **options)
-    return encoded({"proposals": [one.to_dict() for one in found]})
-
-
 @job("proposal")
 def proposal(world: World, *, id: int) -> dict[str, Any]:
-    """`World.proposal`."""
+    """`World.proposal`, with the version that the answer's tag names."""
     return world.proposal(id).to_dict()
-
-
-@job("accept", write=True)
-def accept(world: World, *, author: str | None, id: int, **options: Any) -> Any:
-    """`World.accept`; the key's name is the reviewer's."""
-    return world.accept(id, reviewer=author, **options).to_dict()
-
-
-@job("reject", write=True)
-def reject(world: World, *, author: str | None, id: int, why: str | None = None) -> dict[str, Any]:
-    """`World.reject`."""
-    return world.reject(id, why, reviewer=author).to_dict()
-
-
-@job("amend", write=True)
-def amend(world: World, *, author: str | None, id: int, **options: Any) -> dict[str, Any]:
-    """`World.amend`, by N-Quads."""
-    options |= {name: parse_quads(options[name]) for name in ("add", "remove") if name in options}
-    return world.amend(id, author=author, **options).to_dict()
 
 
 @job("found")
@@ -454,4 +339,40 @@ def found(world: World, *, of: str, **options: Any) -> list[Any]:
 @job("propose_all", write=True)
 def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) -> dict[str, Any]:
     """`World.propose_all`."""
-    return {"proposals": [one.to_dict() for one in world.propose_all(findings, author=author)]}
+    made = [one.to_dict() for one in world.propose_all(findings, author=author)]
+    return {"proposals": made, "total": len(made), "notes": []}
+
+
+# --- the other verbs ------------------------------------------------------------------------------------------------
+
+_NAMES = {"decisions": "decisions", "labels": "labels", "provenance": "quads", "sync": "runs"}
+"""Names of answers that Python has as a list or a dict."""
+
+
+def _job_of(verb: Verb) -> None:
+    """Register the job of a verb: N-Quads are read, and the key's name is the author's or the reviewer's."""
+    signed = next((name for name in ("author", "reviewer") if name in verb.options), "")
+
+    def told(world: World, options: Mapping[str, Any]) -> dict[str, Any]:
+        quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
+        found = getattr(world, verb.name)(**{**options, **quads})
+        if verb.name not in _NAMES:
+            return found.to_dict()  # type: ignore[no-any-return]
+        return {_NAMES[verb.name]: [one.to_dict() for one in found] if isinstance(found, list) else found}
+
+    def read(world: World, **options: Any) -> bytes:
+        return encoded(told(world, options))
+
+    def write(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
+        return told(world, {**options, signed: author})
+
+    writes = verb.effect != "reads"
+    job(verb.name, write=writes)(write if writes else read)
+
+
+for _name in """
+    accept amend brief chunk context contradictions decisions distinct duplicates end form history labels mentions mint
+    proposals propose provenance reinstate reject report resolve schema split state suggest_links sync tell
+    timeline validate verify
+""".split():  # noqa: SIM905
+    _job_of(VERBS[_name])

@@ -119,7 +119,7 @@ def _errors(operation: Operation) -> list[int]:
         found.add(404)
     if operation.fields is not None or operation.body is not None:
         found.update(_OF_BODY)
-    if operation.level in ("write", "admin"):
+    if operation.level not in (None, "read"):
         found.add(409)
     if operation.name == "health":
         found.add(503)

@@ -30,7 +30,7 @@ class Operation:
 
     `body` maps media types to the name of a schema, None for other content; the fields of a JSON body are `fields`.
     Those of `several` worlds are there where a folder is served. `errors` are those beyond what every operation can
-    answer, `defaults` those of its options that are not Python's.
+    answer, `defaults` those of its options that are not Python's. `job` answers it, where it has no handler of its own.
     """
 
     name: str
@@ -48,6 +48,17 @@ class Operation:
     errors: tuple[int, ...] = ()
     tag: str = "World"
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    job: str | None = None
+
+    @property
+    def success(self) -> int:
+        """The status where all goes well."""
+        return next(iter(self.answers))
+
+    @property
+    def gives(self) -> str | None:
+        """The name of the schema of its JSON."""
+        return self.answers[self.success].content.get(JSON)
 
     @cached_property
     def keys(self) -> Mapping[str, str]:
@@ -55,47 +66,56 @@ class Operation:
         return {one.name: one.key for one in (*self.parameters, *(self.fields or ())) if one.key}
 
 
+def operation(
+    name: str,
+    at: str,
+    help: str,
+    told: str,
+    schema: str,
+    *options: Parameter,
+    level: Level | None = "read",
+    status: int = 200,
+    **more: Any,
+) -> Operation:
+    """An operation that gives JSON of a `schema`, which `told` describes; `at` is its method and path.
+
+    Options that the path names apart, and headers, are in the address, or in the body of a POST.
+    """
+    method, _, path = at.partition(" ")
+    defaults, named = more.get("defaults", {}), set(re.findall(r"{(\w+)}", path))
+    placed = [
+        replace(one, default=defaults.get(one.name, one.default), where="path" if one.name in named else one.where)
+        for one in options
+    ]
+    sent = [one for one in placed if one.where == "query"] if method == "POST" else []
+    return Operation(
+        name,
+        method,  # type: ignore[arg-type]
+        path,
+        help,
+        level,
+        {status: Answer(told, {JSON: schema})},
+        parameters=tuple(one for one in placed if one not in sent),
+        fields=tuple(sent) if method == "POST" else None,
+        **{"job": name, **more},
+    )
+
+
 def of(
     verb: str,
-    method: Method,
-    path: str,
-    answers: Mapping[int, Answer],
+    at: str,
+    told: str,
+    schema: str,
     *extra: Parameter,
     leave: tuple[str, ...] = (),
     name: str | None = None,
     help: str | None = None,
     **more: Any,
 ) -> Operation:
-    """The operation of a verb: its options, those that the path names apart, are in the address, or a POST's body."""
+    """The operation of a verb, with its options, but for those that are left out, and `extra` ones."""
     row = VERBS[verb]
-    own = more.get("defaults", {})
-    options = tuple(replace(one, default=own.get(one.name, one.default)) for one in (*options_of(verb, *leave), *extra))
-    named = set(re.findall(r"{(\w+)}", path))
-    placed = tuple(replace(option, where="path") for option in options if option.name in named)
-    rest = tuple(option for option in options if option.name not in named)
-    in_body = method == "POST"
-    headers = tuple(option for option in rest if option.where == "header") if in_body else ()
-    return Operation(
-        name or row.names.get("http", verb),
-        method,
-        path,
-        help or row.help,
-        row.level,
-        answers,
-        parameters=(*placed, *(headers if in_body else rest)),
-        fields=tuple(option for option in rest if option not in headers) if in_body else None,
-        **more,
-    )
-
-
-def of_several(help: str, schema: str) -> dict[str, Any]:
-    """What searches of several worlds have in common."""
-    return {"level": "read", "answers": answered(help, schema), "of_world": False, "several": True, "errors": (404,)}
-
-
-def answered(help: str, schema: str) -> Mapping[int, Answer]:
-    """An answer in JSON, of a schema."""
-    return {200: Answer(help, {JSON: schema})}
+    name, options = name or row.names.get("http", verb), (*options_of(verb, *leave), *extra)
+    return operation(name, at, help or row.help, told, schema, *options, **{"job": verb, "level": row.level, **more})
 
 
 BESIDE = Parameter("world", "texts", "Further worlds of this server; all are searched as one.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from worlds.server.api.curation_operations import curation_operations, finding_operations
-from worlds.server.api.operation import BESIDE, JSON, SEVERAL, Answer, Operation, answered, of, of_several
+from worlds.server.api.operation import BESIDE, SEVERAL, Answer, Operation, of, operation
 from worlds.server.api.parameters import Parameter, options_of
 from worlds.server.api.protocol_operations import protocol_operations
 
@@ -26,283 +26,195 @@ _NAMES_SCHEMA = {
 _NAMES = Parameter(
     "names", "json", "The names, or objects with name and context.", True, most=1000, schema=_NAMES_SCHEMA
 )
-_JSON = "The same, with the options as a JSON object"
+_SHAPES = Parameter("shapes", "text", "The shapes, as Turtle.", True, most=1_000_000)
+_CHANGES = Parameter("changes", "json", "The fields to change, and their values.", True, example={"profiles": True})
+_REVISION = options_of("undo")[0]
+_POLICY = "what is text, and what queries see"
+_ACCESS = "Tell who asks, and what they may do in this world."
+_SOURCES = "List what the world follows, with the state of the last runs."
+_QUESTION = Parameter("question", "text", "The question, or its IRI.", True, most=10_000)
+_QUESTIONS = "List the kept questions by their IRIs, or those that are nearest to one, the nearest first."
+_NEAR = Parameter("near", "text", "Only the questions nearest to this one, and how near they are.", most=10_000)
+_MOST_QUESTIONS = Parameter("limit", "integer", "The number of questions at most.", default=100, least=1, most=1000)
+_BROKEN = "Ask the queries of all kept questions anew, and tell by their IRIs which are broken."
+_KEEP = "Keep a question with its query, in the place of the query that is kept for it."
+_FORGET = "Keep a question no longer."
+_KEPT = (
+    Parameter("question", "text", "The question.", True, most=10_000),
+    Parameter("query", "text", "A SPARQL query; it is asked once, within limits.", True, most=1_000_000),
+    Parameter("description", "text", "What there is to say of it.", most=10_000),
+    Parameter("message", "text", "The reason for the change, for the history.", most=10_000),
+)
+_JSON = "The same, with the options as a JSON object."
+_FEW: dict[str, Any] = {"defaults": {"limit": 100}}
+_DECIDE: dict[str, Any] = {"body_optional": True}
+_SERVER: dict[str, Any] = {"of_world": False, "tag": "Server", "job": None}
+_OPEN: dict[str, Any] = {**_SERVER, "level": None}
+_PAGE: dict[str, Any] = {
+    "tag": "Page",
+    "answers": {200: Answer("The page.", {"text/html": None}), 304: Answer("It has not changed.")},
+}
 
 
 def operations() -> tuple[Operation, ...]:
     """All operations."""
-    hits, options = answered("The hits.", "SearchResults"), options_of("search")
     return (
-        of("search", "GET", "/search", hits, _FACETS, BESIDE),
-        of("search", "POST", "/search", hits, _FACETS, BESIDE, name="search_post", help=f"{_JSON}."),
-        Operation(
-            "search_several",
-            "GET",
-            "/search",
-            "Search several worlds as one.",
-            parameters=(SEVERAL, *options, _FACETS),
-            **of_several("The hits.", "SearchResults"),
-        ),
-        Operation(
-            "search_several_post",
-            "POST",
-            "/search",
-            f"{_JSON}; the worlds are in the address.",
-            parameters=(SEVERAL,),
-            fields=(*options, _FACETS),
-            **of_several("The hits.", "SearchResults"),
-        ),
-        of(
-            "context", "GET", "/context", answered("The text, and the facts that it cites by their numbers.", "Context")
-        ),
-        of("brief", "GET", "/brief", answered("The text, and its parts.", "Brief")),
-        of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
-        of("chunk", "GET", "/chunks/{id}", answered("The passage.", "Passage")),
-        of("timeline", "GET", "/timeline", answered("The facts and their intervals.", "Timeline")),
-        of("mint", "GET", "/mint", answered("The IRI, and whether it is new.", "Minted")),
-        of("similar", "GET", "/similar", answered("A hit for each entity.", "SearchResults")),
-        of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution")),
-        of(
-            "resolve_all",
-            "POST",
-            "/resolve",
-            answered("One resolution for each name, in their order.", "Resolutions"),
-            _NAMES,
-            leave=("names",),
-        ),
-        *finding_operations(),
-        of("history", "GET", "/history", answered("The revisions.", "Entries"), defaults={"limit": 50}),
-        of("provenance", "GET", "/provenance", answered("The quads, each with its revisions.", "Provenances")),
-        Operation(
-            "revision",
-            "GET",
-            "/history/{revision}",
-            "Tell what a revision did.",
-            "read",
-            answered("The revision and its quads.", "RevisionDetails"),
-            parameters=(
-                replace(options_of("undo")[0], where="path"),
-                Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=100_000),
-            ),
-        ),
-        of(
-            "undo",
-            "POST",
-            "/history/{revision}/undo",
-            answered("The change.", "Change"),
-            body_optional=True,
-            errors=(409,),
-        ),
-        of("edit", "POST", "/quads", answered("The change.", "Change"), errors=(409,)),
-        of("labels", "POST", "/labels", answered("The labels, by IRI.", "Labels")),
-        of("form", "GET", "/form", answered("The fields, with their values.", "Form")),
-        Operation(
-            "access",
-            "GET",
-            "/access",
-            "Tell who asks, and what they may do in this world.",
-            "read",
-            answered("The level, and the graphs that are seen.", "Access"),
-        ),
-        *curation_operations(),
-        of("stats", "GET", "/stats", answered("The figures.", "Stats")),
-        of("schema", "GET", "/schema", answered("Classes, predicates, graphs and languages.", "Schema")),
-        of("validate", "GET", "/validate", answered("The violations.", "ValidationReport")),
-        of(
-            "validate",
-            "POST",
-            "/validate",
-            answered("The violations.", "ValidationReport"),
-            Parameter("shapes", "text", "The shapes, as Turtle.", True, most=1_000_000),
-            name="validate_post",
-            help="Validate the data against other shapes than the world's.",
-        ),
-        Operation(
-            "prefixes",
-            "GET",
-            "/prefixes",
-            "List the prefixes.",
-            "read",
-            answered("Prefix and IRI of each.", "Prefixes"),
-        ),
-        of("bind", "POST", "/prefixes", answered("All prefixes.", "Prefixes")),
-        Operation(
-            "policy",
-            "GET",
-            "/policy",
-            "Tell what is text, and what queries see.",
-            "read",
-            answered("All of it.", "Policy"),
-        ),
-        Operation(
-            "change_policy",
-            "POST",
-            "/policy",
-            "Change what is text, and what queries see.",
-            "admin",
-            answered("All of it, as it is then.", "Policy"),
-            fields=(
-                Parameter(
-                    "changes", "json", "The fields to change, and their values.", True, example={"profiles": True}
-                ),
-            ),
-        ),
-        Operation(
-            "sources",
-            "GET",
-            "/sources",
-            "List what the world follows, with the state of the last runs.",
-            "read",
-            answered("The sources.", "Sources"),
-        ),
-        Operation(
-            "questions",
-            "GET",
-            "/questions",
-            "List the kept questions, or those that are nearest to one.",
-            "read",
-            answered("The questions, by their IRIs; or the nearest ones first.", "Questions"),
-            parameters=(
-                Parameter(
-                    "near", "text", "Only the questions nearest to this one, and how near they are.", most=10_000
-                ),
-                Parameter("limit", "integer", "The number of questions at most.", default=100, least=1, most=1000),
-            ),
-        ),
-        Operation(
-            "broken_questions",
-            "GET",
-            "/questions/broken",
-            "Ask the queries of all kept questions anew, and tell which are broken.",
-            "read",
-            answered("The questions, by their IRIs.", "BrokenQuestions"),
-        ),
-        Operation(
-            "keep_question",
-            "POST",
-            "/questions",
-            "Keep a question with its query, in the place of the query that is kept for it.",
-            "write",
-            answered("The revision.", "Change"),
-            fields=(
-                Parameter("question", "text", "The question.", True, most=10_000),
-                Parameter("query", "text", "A SPARQL query; it is asked once, within limits.", True, most=1_000_000),
-                Parameter("description", "text", "What there is to say of it.", most=10_000),
-                Parameter("message", "text", "The reason for the change, for the history.", most=10_000),
-            ),
-        ),
-        Operation(
-            "forget_question",
-            "DELETE",
-            "/questions",
-            "Keep a question no longer.",
-            "write",
-            answered("The revision.", "Change"),
-            parameters=(Parameter("question", "text", "The question, or its IRI.", True, most=10_000),),
-        ),
-        of("sync", "POST", "/sync", answered("What each run came to.", "Runs"), body_optional=True, errors=(409,)),
-        Operation(
-            "page",
-            "GET",
-            "",
-            "The web page of the world.",
-            None,
-            {200: Answer("The page.", {"text/html": None}), 304: Answer("It has not changed.")},
-            tag="Page",
-        ),
+        *_asked(),
+        *_kept(),
+        *(replace(one, tag="Curation") for one in _curated()),
         *protocol_operations(),
-        Operation(
+        *_served(),
+    )
+
+
+def _asked() -> tuple[Operation, ...]:
+    """What is read of a world, or of several as one."""
+    as_one, other = "Search several worlds as one.", "Validate the data against other shapes than the world's."
+    post: dict[str, Any] = {"name": "validate_post", "job": "validate_post"}
+    hits, found = ("The hits.", "SearchResults", _FACETS), ("The violations.", "ValidationReport")
+    many: dict[str, Any] = {"of_world": False, "several": True, "errors": (404,)}
+    by_json = of("search", "POST /search", *hits, name="search_several_post", help=_JSON, **many)
+    return (
+        of("search", "GET /search", *hits, BESIDE),
+        of("search", "POST /search", *hits, BESIDE, name="search_post", help=_JSON),
+        of("search", "GET /search", *hits, SEVERAL, name="search_several", help=as_one, **many),
+        replace(by_json, parameters=(SEVERAL,)),
+        of("context", "GET /context", "The text, and the facts that it cites by their numbers.", "Context"),
+        of("brief", "GET /brief", "The text, and its parts.", "Brief"),
+        of("describe", "GET /entities/{iri}", "The description.", "Description"),
+        of("chunk", "GET /chunks/{id}", "The passage.", "Passage"),
+        of("timeline", "GET /timeline", "The facts and their intervals.", "Timeline"),
+        of("mint", "GET /mint", "The IRI, and whether it is new.", "Minted"),
+        of("similar", "GET /similar", "A hit for each entity.", "SearchResults"),
+        of("resolve", "GET /resolve", "The candidates.", "Resolution"),
+        of("resolve_all", "POST /resolve", "One for each name, in order.", "Resolutions", _NAMES, leave=("names",)),
+        of("labels", "POST /labels", "The labels, by IRI.", "Labels"),
+        of("form", "GET /form", "The fields, with their values.", "Form"),
+        of("stats", "GET /stats", "The figures.", "Stats"),
+        of("schema", "GET /schema", "Classes, predicates, graphs and languages.", "Schema"),
+        of("mentions", "POST /mentions", "The mentions, in the order of the text.", "Mentions"),
+        of("suggest_links", "GET /links", "The links, the surest first.", "Links"),
+        of("contradictions", "GET /contradictions", "The findings, the gravest first.", "Findings", **_FEW),
+        of("decisions", "GET /decisions", "The decisions, the oldest first.", "Decisions"),
+        of("duplicates", "GET /duplicates", "The pairs, the likeliest first.", "Duplicates", **_FEW),
+        of("report", "GET /report", "Checks with counts, examples and queries.", "WorldReport"),
+        of("verify", "POST /verify", "The outcome, and the evidence.", "Verification"),
+        of("validate", "GET /validate", *found),
+        of("validate", "POST /validate", *found, _SHAPES, help=other, **post),
+    )
+
+
+def _kept() -> tuple[Operation, ...]:
+    """The history, and what a world keeps beside its quads."""
+    limit = Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=100_000)
+    changed, revision = ("The change.", "Change"), ("The revision.", "Change")
+    details, policy = ("The revision and its quads.", "RevisionDetails"), ("All of it, as it is then.", "Policy")
+    return (
+        of("history", "GET /history", "The revisions.", "Entries", defaults={"limit": 50}),
+        of("provenance", "GET /provenance", "The quads, each with its revisions.", "Provenances"),
+        operation("revision", "GET /history/{revision}", "Tell what a revision did.", *details, _REVISION, limit),
+        of("undo", "POST /history/{revision}/undo", *changed, **_DECIDE),
+        of("edit", "POST /quads", *changed, job="quads"),
+        operation("access", "GET /access", _ACCESS, "The level, and the graphs that are seen.", "Access", job=None),
+        operation("prefixes", "GET /prefixes", "List the prefixes.", "Prefix and IRI of each.", "Prefixes"),
+        of("bind", "POST /prefixes", "All prefixes.", "Prefixes"),
+        operation("policy", "GET /policy", f"Tell {_POLICY}.", "All of it.", "Policy"),
+        operation("change_policy", "POST /policy", f"Change {_POLICY}.", *policy, _CHANGES, level="admin"),
+        operation("sources", "GET /sources", _SOURCES, "The sources.", "Sources"),
+        operation("questions", "GET /questions", _QUESTIONS, "The questions.", "Questions", _NEAR, _MOST_QUESTIONS),
+        operation("broken_questions", "GET /questions/broken", _BROKEN, "The questions.", "BrokenQuestions"),
+        operation("keep_question", "POST /questions", _KEEP, *revision, *_KEPT, level="write"),
+        operation("forget_question", "DELETE /questions", _FORGET, *revision, _QUESTION, level="write"),
+        of("sync", "POST /sync", "What each run came to.", "Runs", **_DECIDE),
+        Operation("page", "GET", "", "The web page of the world.", None, **_PAGE),
+    )
+
+
+def _curated() -> tuple[Operation, ...]:
+    """Merging, stating, and what is proposed and decided."""
+    changed, proposed = ("The change.", "Change"), ("The proposal.", "Proposal")
+    match = Parameter("If-Match", "text", "The entity tag of the version that was reviewed.", where="header")
+    limit = Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=10_000)
+    undo = Parameter("undo", "integer", "A revision to take back.", least=1, most=2**31 - 1)
+    form = Parameter("form", "text", "An entity, whose form is told as it would be.", most=10_000)
+    language = Parameter("language", "text", "The reader's language, for the form.", most=100)
+    tried = (*options_of("propose", "why", "confidence", "kind", "relies_on"), undo, form, language, limit)
+    change, remark = ("add", "remove", "update"), {"name": "remark", "help": "Remark on a proposal.", **_DECIDE}
+    trial = "Try a change, and tell what it would do; nothing is written."
+    return (
+        of("merge", "POST /merge", *changed),
+        of("split", "POST /history/{revision}/split", "The change, and the quads added since.", "Split", **_DECIDE),
+        of("distinct", "POST /distinct", *changed),
+        of("state", "POST /facts", *changed),
+        of("tell", "POST /facts/tell", "What became of each fact.", "Receipt"),
+        of("end", "POST /facts/end", *changed),
+        of("reinstate", "POST /facts/reinstate", *changed),
+        of("propose", "POST /proposals", *proposed, status=201),
+        operation("rehearsal", "POST /rehearsal", trial, "The difference.", "Rehearsal", *tried, level="propose"),
+        of("proposals", "GET /proposals", "The proposals.", "Proposals", **_FEW),
+        of("proposal", "GET /proposals/{id}", *proposed),
+        of("accept", "POST /proposals/{id}/accept", *changed, match, **_DECIDE),
+        of("reject", "POST /proposals/{id}/reject", *proposed, **_DECIDE),
+        of("amend", "POST /proposals/{id}/amend", *proposed, **_DECIDE),
+        of("amend", "POST /proposals/{id}/remarks", *proposed, leave=change, **remark),
+        _proposing("contradictions", "/contradictions", "quads to remove"),
+        _proposing("duplicates", "/duplicates", "merges"),
+        _proposing("suggest_links", "/links", "links in the place of literals, or beside them"),
+    )
+
+
+def _proposing(verb: str, path: str, what: str) -> Operation:
+    """What proposes what would put the findings of a verb right."""
+    help = f"Propose {what} for the findings, each by itself, but for those that wait already."
+    return of(
+        "propose_all",
+        f"POST {path}",
+        "The new proposals.",
+        "Proposals",
+        *options_of(verb),
+        leave=("findings",),
+        name=f"propose_{verb}",
+        help=help,
+        status=201,
+        defaults={"limit": 100, "of": verb},
+        **_DECIDE,
+    )
+
+
+def _served() -> tuple[Operation, ...]:
+    """What is of the server, not of a world."""
+    gone, counters = {204: Answer("It is gone.")}, {200: Answer("The counters.", {"text/plain": None})}
+    file = {200: Answer("The file."), 304: Answer("It has not changed.")}
+    of_page: dict[str, Any] = {"of_world": False, "tag": "Page", "errors": (404,)}
+    name = Parameter("name", "text", "Its name.", True, where="path")
+    several = "The web page; of a server with several worlds, their list."
+    return (
+        operation(
             "worlds",
-            "GET",
-            "/worlds",
+            "GET /worlds",
             "List the worlds that one may read.",
-            None,
-            answered("The worlds, by name.", "Worlds"),
-            of_world=False,
+            "The worlds, by name.",
+            "Worlds",
             errors=(401,),
-            tag="Server",
+            **_OPEN,
         ),
-        Operation(
+        operation(
             "create_world",
-            "PUT",
-            "/worlds/{world}",
+            "PUT /worlds/{world}",
             "Make a world.",
-            "admin",
-            {201: Answer("It is made.", {JSON: "WorldSummary"})},
-            of_world=False,
-            errors=(409,),
-            tag="Server",
+            "It is made.",
+            "WorldSummary",
+            status=201,
+            level="admin",
+            **_SERVER,
         ),
         Operation(
-            "delete_world",
-            "DELETE",
-            "/worlds/{world}",
-            "Delete a world, with its history.",
-            "admin",
-            {204: Answer("It is gone.")},
-            of_world=False,
-            tag="Server",
+            "delete_world", "DELETE", "/worlds/{world}", "Delete a world, with its history.", "admin", gone, **_SERVER
         ),
-        Operation(
-            "health",
-            "GET",
-            "/health",
-            "Whether the server is ready: whether a worker answers.",
-            None,
-            answered("It is.", "Health"),
-            of_world=False,
-            tag="Server",
-        ),
-        Operation(
-            "alive",
-            "GET",
-            "/health/live",
-            "Whether the server runs at all.",
-            None,
-            answered("It does.", "Health"),
-            of_world=False,
-            tag="Server",
-        ),
-        Operation(
-            "metrics",
-            "GET",
-            "/metrics",
-            "Counters for Prometheus.",
-            "read",
-            {200: Answer("The counters.", {"text/plain": None})},
-            of_world=False,
-            tag="Server",
-        ),
-        Operation(
-            "openapi",
-            "GET",
-            "/openapi.json",
-            "This document.",
-            None,
-            answered("The document.", "Object"),
-            of_world=False,
-            tag="Server",
-        ),
-        Operation(
-            "index",
-            "GET",
-            "/",
-            "The web page; of a server with several worlds, their list.",
-            None,
-            {200: Answer("The page.", {"text/html": None}), 304: Answer("It has not changed.")},
-            of_world=False,
-            tag="Page",
-        ),
-        Operation(
-            "page_file",
-            "GET",
-            "/page/{name}",
-            "A file of the web page.",
-            None,
-            {200: Answer("The file."), 304: Answer("It has not changed.")},
-            of_world=False,
-            parameters=(Parameter("name", "text", "Its name.", True, where="path"),),
-            errors=(404,),
-            tag="Page",
-        ),
+        operation("health", "GET /health", "Whether a worker is ready to answer.", "It is.", "Health", **_OPEN),
+        operation("alive", "GET /health/live", "Whether the server runs at all.", "It does.", "Health", **_OPEN),
+        Operation("metrics", "GET", "/metrics", "Counters for Prometheus.", "read", counters, **_SERVER),
+        operation("openapi", "GET /openapi.json", "This document.", "The document.", "Object", **_OPEN),
+        Operation("index", "GET", "/", several, None, of_world=False, **_PAGE),
+        Operation("page_file", "GET", "/page/{name}", "A file.", None, file, parameters=(name,), **of_page),
     )

@@ -12,23 +12,21 @@ import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from worlds.search.options import REQUIRED, Kind, Option
-from worlds.server.errors import ClientGone, Problem, TooLarge, UnsupportedType
-from worlds.server.http.base import server_of
+from worlds.server.errors import ClientGone, Problem, UnsupportedType
+from worlds.server.http.base import address_of, body_of, server_of
 from worlds.verbs.table import VERBS
 
 # Bytes of a JSON body: it is parsed whole, while nothing else runs. Without a key one asks, and needs less.
 MOST_JSON, MOST_WITHOUT_KEY = 16 * 2**20, 2**20
 _QUICK = 2**16  # bytes that are parsed in no time worth sharing
-_MOST_FIELDS = 10_000  # parameters of an address
 _DIGITS = 100  # of a whole number
 _DEEPEST = 32  # objects and lists within each other; what is much deeper cannot be handed to a worker
 MOST_VALUES = 1000
@@ -64,7 +62,7 @@ class Parameter:
 
     def expects(self) -> str:
         """What a value must be, in words."""
-        if self.schema is not None:
+        if self.schema is not None and self.kind == "json":
             return f"what its description says ({self.help})"
         if self.choices:
             return f"one of {', '.join(self.choices)}"
@@ -94,10 +92,11 @@ class Parameter:
             raise Problem(f"{self.name} is {self.expects()}, not {_shown(value)}")
         if isinstance(value, (str, list)) and self.most is not None and len(value) > self.most:
             raise Problem(f"{self.name} is longer than {self.most:,}")
-        lists = [value] if self.kind == "texts" else value.values() if isinstance(value, dict) else ()
+        own = [value] if self.kind == "texts" and self.schema is None else ()
+        lists = value.values() if isinstance(value, dict) else own
         if any(isinstance(item, list) and len(item) > MOST_VALUES for item in lists):
             raise Problem(f"{self.name} has more than {MOST_VALUES:,} values")
-        return value
+        return [value] if self.kind == "texts" and isinstance(value, str) else value
 
     def parse(self, texts: Sequence[str]) -> Any:
         """The value that an address's parameter has; Problem if it is not of the kind."""
@@ -125,16 +124,10 @@ class Parameter:
 def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, Any]:
     """What the address says; Problem for an unknown parameter, one that lacks, or has a wrong value."""
     known = {parameter.name: parameter for parameter in parameters if parameter.where == "query"}
-    try:
-        pairs = parse_qsl(
-            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS
-        )
-    except ValueError as error:
-        raise Problem(f"more than {_MOST_FIELDS:,} parameters") from error
     given: dict[str, list[str]] = {}
-    for name, value in pairs:
+    for name, value in address_of(request):
         given.setdefault(name, []).append(value)
-    _refuse_unknown(given, known)
+    refuse_unknown(given, known)
     values = {name: known[name].parse(texts) for name, texts in given.items()}
     _require(values, known)
     return values
@@ -145,7 +138,8 @@ async def read_json(
 ) -> dict[str, Any]:
     """What the JSON body says; errors as `read_query`, UnsupportedType for another body, TooLarge for more bytes."""
     known = {parameter.name: parameter for parameter in parameters}
-    body = await _body(request, most)
+    larger = "with a key it may be larger" if most < MOST_JSON else "graphs take more"
+    body = await body_of(request, most, f"a JSON body may have {most:,} bytes; {larger}")
     if not body and optional:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -165,7 +159,7 @@ async def read_json(
         if not isinstance(document, dict):
             raise Problem(f"the body is a JSON object, not {_shown(document)}")
         given = {name: value for name, value in document.items() if value is not None}
-        _refuse_unknown(given, known)
+        refuse_unknown(given, known)
         values = {name: known[name].check(value) for name, value in given.items()}
         _require(values, known)
         return values
@@ -186,20 +180,6 @@ async def _turn(request: Request, size: int) -> AsyncIterator[None]:
         yield
     finally:
         asyncio.get_running_loop().call_later(3 * (time.monotonic() - began) if began else 0, turn.release)
-
-
-async def _body(request: Request, most: int) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        pieces.append(piece)
-        size += len(piece)
-        if size > most:
-            larger = "with a key it may be larger" if most < MOST_JSON else "graphs take more"
-            raise TooLarge(f"a JSON body may have {most:,} bytes; {larger}", headers=_CLOSE)
-    return b"".join(pieces)
-
-
-_CLOSE = {"Connection": "close"}
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -242,7 +222,8 @@ def _check_depth(document: object) -> None:
     raise RecursionError(f"nested more than {_DEEPEST} deep")
 
 
-def _refuse_unknown(given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
+    """Problem for a parameter that is not known, with the nearest one that is."""
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name[:100], known, 1, 0.5)
@@ -269,7 +250,7 @@ def _shown(value: object) -> str:
 
 _OBJECT = {"type": "object"}
 _QUADS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-_NQUADS = {"schema": _QUADS, "also": "N-Quads, as a text or a list of texts."}
+_NQUADS = {"kind": "texts", "schema": _QUADS, "also": "N-Quads, as a text or a list of texts."}
 _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
     "boost": {
         "schema": {

@@ -41,8 +41,13 @@ _SPARQL_ANSWERS = {
     ),
     204: Answer("The update is done."),
 }
+_SPARQL_BODY = {
+    "application/x-www-form-urlencoded": "SparqlForm",
+    "application/sparql-query": None,
+    "application/sparql-update": None,
+}
 _GRAPH_BODY = dict.fromkeys(_GRAPHS)
-_GRAPH_ANSWER = Answer("The graph.", dict.fromkeys(_GRAPHS))
+_GRAPH_ANSWER, _THERE = Answer("The graph.", dict.fromkeys(_GRAPHS)), Answer("The graph is there.")
 _WRITTEN = {200: Answer("It is done."), 201: Answer("The graph was made."), 204: Answer("It is done.")}
 
 
@@ -52,99 +57,49 @@ def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...])
     read: dict[str, Any] = {**write, "level": "read", "errors": (406, 412)}
     wrote: dict[str, Any] = {**write, "errors": (412,)}
     sent: dict[str, Any] = {**wrote, "body": _GRAPH_BODY, "answers": _WRITTEN}
-    not_modified = Answer("It has not changed.")
+    found, there = ({200: one, 304: Answer("It has not changed.")} for one in (_GRAPH_ANSWER, _THERE))
+    extended = "Add to a graph; at the address of the store itself, make one."
+    several: dict[str, Any] = {**sent, "body": {**_GRAPH_BODY, "multipart/form-data": None}}
     return (
-        Operation(
-            f"get_graph{suffix}",
-            "GET",
-            path,
-            "Read a graph.",
-            answers={200: _GRAPH_ANSWER, 304: not_modified},
-            **read,
-        ),
-        Operation(
-            f"head_graph{suffix}",
-            "HEAD",
-            path,
-            "Ask about a graph.",
-            answers={200: Answer("The graph is there."), 304: not_modified},
-            **read,
-        ),
+        Operation(f"get_graph{suffix}", "GET", path, "Read a graph.", answers=found, **read),
+        Operation(f"head_graph{suffix}", "HEAD", path, "Ask about a graph.", answers=there, **read),
         Operation(f"put_graph{suffix}", "PUT", path, "Replace a graph.", **sent),
-        Operation(
-            f"post_graph{suffix}",
-            "POST",
-            path,
-            "Add to a graph; at the address of the store itself, make one.",
-            **{**sent, "body": {**_GRAPH_BODY, "multipart/form-data": None}},
-        ),
+        Operation(f"post_graph{suffix}", "POST", path, extended, **several),
         Operation(f"delete_graph{suffix}", "DELETE", path, "Delete a graph.", answers=_WRITTEN, **wrote),
+    )
+
+
+def _asking(name: str, help: str, *parameters: Parameter, **more: Any) -> Operation:
+    """An operation of the SPARQL Protocol, by its name a POST or a GET, which has no update."""
+    posted = name.endswith("_post")
+    return Operation(
+        name,
+        "POST" if posted else "GET",
+        "/sparql",
+        help,
+        "read",
+        _SPARQL_ANSWERS if posted else {200: _SPARQL_ANSWERS[200]},
+        parameters=parameters,
+        body=_SPARQL_BODY if posted else None,
+        errors=(404, 406, 409) if posted else (404, 406),
+        tag="SPARQL",
+        **more,
     )
 
 
 def protocol_operations() -> tuple[Operation, ...]:
     """All operations of the protocols."""
+    query, at = Parameter("query", "text", "The query.", example="ASK {}"), "/graphs/{path}"
+    path = Parameter("path", "text", "The graph's own address.", True, where="path")
+    several = {"of_world": False, "several": True}
+    either = "Answer a query, or run an update, which needs the level write."
+    together = "Ask several worlds as one, and each as SERVICE <worlds:NAME>."
+    posted = "The same, with the query in the body; of one world, an update, too."
     return (
-        Operation(
-            "query",
-            "GET",
-            "/sparql",
-            "Answer a SPARQL query (SPARQL 1.1 Protocol).",
-            "read",
-            {200: _SPARQL_ANSWERS[200]},
-            parameters=(Parameter("query", "text", "The query.", example="ASK {}"), *_DATASET, _UNION, BESIDE),
-            errors=(406,),
-            tag="SPARQL",
-        ),
-        Operation(
-            "sparql_post",
-            "POST",
-            "/sparql",
-            "Answer a query, or run an update, which needs the level write.",
-            "read",
-            _SPARQL_ANSWERS,
-            parameters=(*_DATASET, *_UPDATED, _UNION, BESIDE),
-            body={
-                "application/x-www-form-urlencoded": "SparqlForm",
-                "application/sparql-query": None,
-                "application/sparql-update": None,
-            },
-            errors=(406, 409),
-            tag="SPARQL",
-        ),
-        Operation(
-            "query_several",
-            "GET",
-            "/sparql",
-            "Ask several worlds as one, and each as SERVICE <worlds:NAME>.",
-            "read",
-            {200: _SPARQL_ANSWERS[200]},
-            of_world=False,
-            several=True,
-            parameters=(SEVERAL, Parameter("query", "text", "The query.", example="ASK {}"), _UNION),
-            errors=(404, 406),
-            tag="SPARQL",
-        ),
-        Operation(
-            "query_several_post",
-            "POST",
-            "/sparql",
-            "The same, with the query in the body; of one world, an update, too.",
-            "read",
-            _SPARQL_ANSWERS,
-            of_world=False,
-            several=True,
-            parameters=(SEVERAL, _UNION),
-            body={
-                "application/x-www-form-urlencoded": "SparqlForm",
-                "application/sparql-query": None,
-                "application/sparql-update": None,
-            },
-            errors=(404, 406, 409),
-            tag="SPARQL",
-        ),
+        _asking("query", "Answer a SPARQL query (SPARQL 1.1 Protocol).", query, *_DATASET, _UNION, BESIDE),
+        _asking("sparql_post", either, *_DATASET, *_UPDATED, _UNION, BESIDE),
+        _asking("query_several", together, SEVERAL, query, _UNION, **several),
+        _asking("query_several_post", posted, SEVERAL, _UNION, **several),
         *_graph_operations("/graphs", "", _GRAPH),
-        *_graph_operations(
-            "/graphs/{path}", "_direct", (Parameter("path", "text", "The graph's own address.", True, where="path"),)
-        ),
+        *_graph_operations(at, "_direct", (path,)),
     )

@@ -9,11 +9,10 @@ from typing import Any
 
 from worlds.curation.changing.decisions import Decision
 from worlds.curation.changing.merging import Split
-from worlds.curation.changing.proposals import Proposal
+from worlds.curation.changing.proposal import Proposal
 from worlds.curation.claims.receipt import Receipt
 from worlds.curation.claims.verification import Verification
 from worlds.curation.duplicates.finder import Duplicate
-from worlds.curation.findings.drafted import ShapeSuggestion
 from worlds.curation.findings.findings import Finding
 from worlds.curation.findings.report import WorldReport
 from worlds.curation.forms.form import Form
@@ -77,7 +76,7 @@ _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Brief, BrokenQuestion, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Form, Hit,
     KeptQuestion, Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced, ValidationReport,
-    Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport,
+    Resolution, RevisionDetails, Schema, Split, Stats, Timeline, Verification, WorldReport,
     WorldSource,
 ))  # fmt: skip
 
@@ -88,7 +87,6 @@ _SOURCE["required"] = [name for name in _SOURCE["required"] if name not in OWNER
 SCHEMAS: dict[str, Any] = {
     **_RECORDS,
     "RankedHit": _and(_RECORDS["Hit"], _RANK),
-    "Verification": _and(_RECORDS["Verification"], {"trail": {**_TEXT, "description": "PROV-O in Turtle."}}),
     "Problem": _object(
         {"type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
         {
@@ -117,9 +115,6 @@ SCHEMAS: dict[str, Any] = {
     "Links": _findings("Link"),
     "Duplicates": _and(_findings("Duplicate"), {"learned": _COUNT}),
     "Decisions": _object({"decisions": _list(_ref("Decision"))}),
-    "ShapeSuggestions": _and(
-        _findings("ShapeSuggestion"), {"turtle": {**_TEXT, "description": "A draft of all shapes."}}
-    ),
     "Sources": _object({"sources": _list(_SOURCE)}),
     "Questions": _object(
         {"questions": _list({"oneOf": [_ref("KeptQuestion"), _ref("NearQuestion")]}), "count": _COUNT}
@@ -129,7 +124,13 @@ SCHEMAS: dict[str, Any] = {
     "Runs": _object({"runs": _list(_ref("Synced"))}),
     "Resolutions": _list(_ref("Resolution")),
     "Provenances": _object({"quads": _list(_ref("Provenance"))}),
-    "Proposals": _object({"proposals": _list(_ref("Proposal"))}),
+    "Proposals": _object(
+        {
+            "proposals": _list(_ref("Proposal")),
+            "total": {**_COUNT, "description": "How many there are from the first one on."},
+            "notes": _list(_TEXT),
+        }
+    ),
     "Policy": _object({"profiles": {}, "tokenizer": _TEXT, "default_graph": _TEXT}, help="As `worlds policy --json`."),
     "Prefixes": {"type": "object", "additionalProperties": _TEXT},
     "WorldSummary": _object({"name": _TEXT, "bytes": _COUNT, "modified": {"type": "number"}, "address": _TEXT}),

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from urllib.parse import parse_qsl
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
@@ -27,7 +28,7 @@ from starlette.types import Scope as ASGIScope
 
 from worlds.errors import IntegrityError, OpenError
 from worlds.server.configuration import ServerSettings
-from worlds.server.errors import Busy, ClientGone, Forbidden, NotFound, Unauthorized
+from worlds.server.errors import Busy, ClientGone, Forbidden, NotFound, Problem, TooLarge, Unauthorized
 from worlds.server.listening import network
 from worlds.server.principal import Principal
 from worlds.server.workers.worker import identity
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from worlds.server.keys import KeyStore
     from worlds.server.workers.pool import Pool, Stream
 
+_MOST_PARAMETERS = 10_000  # of an address or a form
 _LAST_WORD = 0.5  # seconds in which an answer whose job was stopped says why
 
 T = TypeVar("T")
@@ -335,6 +337,33 @@ class StreamedResponse(StreamingResponse):
             sending.cancel()
             killed.cancel()
             await asyncio.gather(sending, killed, return_exceptions=True)
+
+
+async def body_of(request: Request, most: int, longer: str) -> bytes:
+    """The body of a request; TooLarge, which says what may be `longer`, for one of more bytes than `most`."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise TooLarge(longer, headers={"Connection": "close"})
+    return bytes(body)
+
+
+def address_of(request: Request) -> list[tuple[str, str]]:
+    """The parameters in the address of a request; Problem where they are not UTF-8, or too many."""
+    return pairs_of(request.scope["query_string"], "the address")
+
+
+def pairs_of(data: bytes, what: str) -> list[tuple[str, str]]:
+    """The parameters of an address or a form; Problem where they are not UTF-8, or too many."""
+    try:
+        return parse_qsl(
+            data.decode(), keep_blank_values=True, encoding="utf-8", errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except UnicodeDecodeError as error:
+        raise Problem(f"{what} is not in UTF-8") from error
+    except ValueError as error:
+        raise Problem(f"{what} has more than {_MOST_PARAMETERS:,} parameters") from error
 
 
 async def client_gone(request: Request) -> NoReturn:

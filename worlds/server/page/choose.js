@@ -2,12 +2,12 @@
 
 import { get } from "./api.js";
 import { freshId, h, put } from "./dom.js";
-import { learn, nameOf, prefixed } from "./terms.js";
+import { apart, expanded, learn, nameOf, prefixed } from "./terms.js";
 
 const PAUSE = 120; // milliseconds after the last key
 const SHOWN = 8;
 
-/** Entities that are named so, or begin so: [{iri, label, types}], those of some classes first. */
+/** Entities that are named so, or begin so: [{iri, label, types, apart}], those of some classes first. */
 async function candidates(text, classes, signal) {
   const words = text.replace(/["*()^:+-]/g, " ").trim();
   if (!words) return [];
@@ -25,8 +25,15 @@ async function candidates(text, classes, signal) {
   return found.filter(({ iri }) => !iri.startsWith("_:") && !seen.has(iri) && seen.add(iri)).slice(0, SHOWN);
 }
 
-/** The IRI that a text is: one in full, or a prefixed name of an IRI that is known. */
-const asIri = (text) => (/^<?[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+>?$/i.test(text) ? text.replace(/^<|>$/g, "") : null);
+/** The IRI that a text is: one in full, or a prefixed name. */
+const asIri = (text) => (/^<?[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+>?$/i.test(text) ? expanded(text.replace(/^<|>$/g, "")) : null);
+
+/** What tells one of several apart: its types, and of namesakes a fact, or as much of the IRI as it takes. */
+function detail(one, tails) {
+  const alone = tails.get(one.iri) === nameOf(one.iri);
+  const types = (one.types ?? []).slice(0, 2).map((type) => nameOf(type)).join(", ");
+  return [types, one.apart ?? (alone ? null : tails.get(one.iri))].filter(Boolean).join(" · ") || prefixed(one.iri) || "";
+}
 
 /** A combobox; `choose(iri, label)` is called with what was chosen, null where the box was emptied. */
 export function chooser({ id = freshId("choose"), iri = null, classes = [], choose, placeholder = "Name of an entity", ...attributes }) {
@@ -36,10 +43,12 @@ export function chooser({ id = freshId("choose"), iri = null, classes = [], choo
   let timer = 0;
   let running = null;
   let chosen = iri;
+  let looked = null; // the text that was looked for last
   const input = h("input", {
     id, type: "text", role: "combobox", autocomplete: "off", spellcheck: "false", dir: "auto", placeholder, value: iri ? nameOf(iri) : "",
     "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list", ...attributes,
     oninput: () => {
+      input.setCustomValidity("");
       clearTimeout(timer);
       timer = setTimeout(look, PAUSE);
     },
@@ -61,6 +70,7 @@ export function chooser({ id = freshId("choose"), iri = null, classes = [], choo
       if (running !== controller) return;
       const written = asIri(text);
       found = written && !more.some((one) => one.iri === written) ? [...more, { iri: written, label: null, types: [] }] : more;
+      looked = text;
       draw();
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -73,13 +83,14 @@ export function chooser({ id = freshId("choose"), iri = null, classes = [], choo
   function draw() {
     at = -1;
     for (const one of found) learn(one.iri, one.label);
+    const tails = apart(found.map((one) => one.iri));
     put(list, found.length ? found.map((one, place) => h("li", {
       id: `${list.id}-${place}`, role: "option", "aria-selected": "false", title: one.iri,
       onmousedown: (event) => {
         event.preventDefault();
         take(one);
       },
-    }, h("span", { dir: "auto" }, one.label ?? prefixed(one.iri) ?? one.iri), h("span", { class: "unit", dir: "auto" }, (one.types ?? []).slice(0, 2).map((type) => nameOf(type)).join(", ") || prefixed(one.iri) || ""))) : h("li", { class: "unit", role: "option", "aria-disabled": "true" }, "Nothing is named so; an IRI is taken as it is."));
+    }, h("span", { dir: "auto" }, one.label ?? prefixed(one.iri) ?? one.iri), h("span", { class: "unit", dir: "auto" }, detail(one, tails)))) : h("li", { class: "unit", role: "option", "aria-disabled": "true" }, "Nothing is named so; an IRI is taken as it is."));
     open(true);
   }
 
@@ -118,21 +129,40 @@ export function chooser({ id = freshId("choose"), iri = null, classes = [], choo
     chosen = one?.iri ?? null;
     input.value = one ? nameOf(one.iri) : "";
     input.title = chosen ?? "";
+    input.setCustomValidity("");
     found = [];
     open(false);
     choose(chosen, one?.label ?? null);
   }
 
-  /** What is written without having been chosen is taken where it is an IRI, else it is taken back. */
-  function leave() {
+  /** What is written without having been chosen is taken where it is an IRI, or the name of one entity; else it is said. */
+  async function leave() {
     if (input === document.activeElement) return;
     open(false);
     const text = input.value.trim();
     if (chosen && text === nameOf(chosen)) return;
     const written = asIri(text);
     if (written) take({ iri: written, label: null });
-    else if (text) input.value = chosen ? nameOf(chosen) : "";
+    else if (text) await takeNamed(text);
     else if (chosen) take(null);
+  }
+
+  async function takeNamed(text) {
+    const same = (one) => (one.label ?? nameOf(one.iri)).toLowerCase() === text.toLowerCase();
+    try {
+      const named = (looked === text ? found : await candidates(text, classes)).filter(same);
+      if (input === document.activeElement || input.value.trim() !== text) return;
+      if (named.length === 1) take(named[0]);
+      else refuse(named.length ? `Several are named “${text}”: choose one of the list` : `Nothing is named “${text}”: choose one of the list, or give an IRI`);
+    } catch (error) {
+      refuse(error.message);
+    }
+  }
+
+  /** Say that what is written is no entity; what was chosen before stays. */
+  function refuse(words) {
+    input.setCustomValidity(chosen ? `${words}. ${nameOf(chosen)} stays.` : words);
+    input.reportValidity();
   }
 
   if (iri) input.title = iri;

@@ -9,7 +9,8 @@ const SOURCE = "/page/vendor/editor.min.js";
 const MOST_LINES = 26;
 const LEAST_LINES = 9;
 
-/** An editor with this text, in `language` (sparql or turtle); `run` is called for Ctrl-Enter, `edited` when the text changes. */
+/** An editor with this text, in `language` (sparql or turtle); `run` is called for Ctrl-Enter, `edited` when the text
+ * changes; `described` is the id of what tells of its keys. */
 export async function makeEditor(options) {
   if (!hasEditor) return plainEditor(options);
   try {
@@ -21,11 +22,11 @@ export async function makeEditor(options) {
 
 // -- plain ----------------------------------------------------------------------------------------------------------
 
-function plainEditor({ value, run, edited, label }) {
+function plainEditor({ value, run, edited, label, described }) {
   const numbers = h("div", { class: "line-numbers", "aria-hidden": "true" });
   const area = h("textarea", {
     class: "code", wrap: "off", spellcheck: "false", autocapitalize: "off", autocomplete: "off", dir: "ltr",
-    "aria-label": label, "aria-describedby": "editor-hint",
+    "aria-label": label, "aria-describedby": described,
     oninput: () => {
       clear();
       count();

@@ -37,8 +37,7 @@ export function queryView(asked) {
     h("label", { class: "union", title: "What a query sees that names no graph: all graphs together, not the default graph alone" }, union, " All graphs"),
     hint);
   const question = questionForm({
-    use: (query, all) => {
-      if (all) union.checked = true;
+    use: (query) => {
       editor.value = withPrefixes(query);
       run();
     },
@@ -101,7 +100,7 @@ export function queryView(asked) {
       chooser.append(h("optgroup", { label: "Kept questions" }, questions.map(({ question }) => h("option", null, question))));
     }, () => {});
     const text = asked.get("query");
-    editor = await makeEditor({ value: text ? withPrefixes(text) : (given[0]?.query ?? FIRST), run: () => run(), edited: () => {}, label: "SPARQL query" });
+    editor = await makeEditor({ value: text ? withPrefixes(text) : (given[0]?.query ?? FIRST), run: () => run(), edited: () => {}, label: "SPARQL query", described: hint.id });
     put(place, editor.node);
     tools.disabled = false; // not before: there is nothing to run while the editor is fetched
     hint.textContent = editor.hint;

@@ -1,4 +1,4 @@
-// A question in words: the query that answers it, and the kept questions that are near.
+// A question in words: the query that is kept for it, and the kept questions that are near.
 
 import { get, post } from "./api.js";
 import { h, loading, put } from "./dom.js";
@@ -6,7 +6,7 @@ import { failure } from "./keys.js";
 
 const SHORT = 400; // tokens of a brief, of which only the queries are shown
 
-/** A form for a question; `use` takes a query and whether it is of all graphs, `current` gives the editor's. */
+/** A form for a question; `use` takes a query, `current` gives the editor's. */
 export function questionForm({ use, current }) {
   const field = h("input", { type: "search", id: "question", maxlength: "2000", placeholder: "How many … are there?", autocomplete: "off" });
   const found = h("div", { class: "queries", "aria-live": "polite" });
@@ -21,22 +21,17 @@ export function questionForm({ use, current }) {
     try {
       const { answer, near = [] } = await get("brief", { q: question, budget: SHORT });
       const rows = [
-        answer && row(answer.kept ? "Kept for this question" : answer.told ? "This query answers it" : "This query may answer it", answer.query, unread(answer), !answer.kept),
+        answer && row(answer.told ? "Kept for this question" : "Kept for this question, and finds nothing", answer.query),
         ...near.map((one) => row(`Kept: ${one.question}`, one.adapted ?? one.query, differences(one))),
       ].filter(Boolean);
-      put(found, rows.length ? h("ul", null, rows) : h("p", { class: "unit" }, "No query is known for it. Write one below, and keep it for whoever asks next."), keep(question));
+      put(found, rows.length ? h("ul", null, rows) : h("p", { class: "unit" }, "No query is kept for it. Write one below, and keep it for whoever asks next."), keep(question));
     } catch (error) {
       put(found, failure(error, () => form.requestSubmit()));
     }
   }
 
-  function row(name, query, remark, all = false) {
-    return h("li", null, h("button", { type: "button", class: "quiet", onclick: () => use(query, all) }, name), remark && h("span", { class: "unit" }, ` ${remark}`));
-  }
-
-  function unread({ parts }) {
-    const words = parts.filter((part) => !part.iri && !part.score).map((part) => part.words);
-    return words.length ? `not sure of ${words.join(", ")}` : null;
+  function row(name, query, remark) {
+    return h("li", null, h("button", { type: "button", class: "quiet", onclick: () => use(query) }, name), remark && h("span", { class: "unit" }, ` ${remark}`));
   }
 
   function differences({ differs, adapted }) {

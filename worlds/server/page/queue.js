@@ -4,7 +4,9 @@ import { get, post } from "./api.js";
 import { nquad } from "./difference.js";
 import { learn, nameOf, parseTerm } from "./terms.js";
 
-const LIMIT = 200; // of each source
+const LIMIT = 200; // findings of each source
+const PAGE = 200; // proposals that are read at once
+const MOST = 2000; // of them, in all
 
 const inAngles = (iri) => (iri.startsWith("_:") ? iri : `<${iri}>`);
 const plain = (quad) => nquad(quad).replace(/ \.$/, "");
@@ -41,13 +43,32 @@ const ofQuestion = (one) => ({
   subjects: [one.iri], question: one, evidence: [], moved: [], validation: [], merge: null, change: null,
 });
 
+/** All proposals of a status, page by page; `total` is how many there are, of which the first thousands are read. */
+async function proposals(status) {
+  const found = [];
+  for (let more = 1; more > 0 && found.length < MOST;) {
+    const page = await get("proposals", { status, limit: PAGE, ...(found.length && { after: found.at(-1).id }) });
+    found.push(...page.proposals);
+    more = page.total - page.proposals.length;
+    found.total = found.length + more;
+  }
+  return found;
+}
+
+/** Items with how many there are in all, where a limit left some out. */
+const withTotal = (items, total) => Object.assign(items, { total });
+const counted = ({ findings, counts }, source) => withTotal(findings.map(ofFinding(source)), Object.values(counts).reduce((sum, one) => sum + one, 0));
+
 /** The sources in their order: {title, hint, slow, load()}; those that are slow read the whole world. */
 export const SOURCES = {
-  proposals: { title: "Proposals", hint: "Changes that somebody proposed", load: async () => (await get("proposals", { limit: LIMIT })).proposals.map(ofProposal) },
-  duplicates: { title: "Duplicates", hint: "Entities that may be one", slow: true, load: async () => (await get("duplicates", { limit: LIMIT })).findings.map(ofFinding("duplicates")) },
+  proposals: { title: "Proposals", hint: "Changes that somebody proposed", load: async () => {
+    const found = await proposals("open");
+    return withTotal(found.map(ofProposal), found.total);
+  } },
+  duplicates: { title: "Duplicates", hint: "Entities that may be one", slow: true, load: async () => counted(await get("duplicates", { limit: LIMIT }), "duplicates") },
   violations: { title: "Violations", hint: "What the shapes forbid", slow: true, load: () => contradictions(true) },
   contradictions: { title: "Contradictions", hint: "What cannot all be so", slow: true, load: () => contradictions(false) },
-  links: { title: "Missing links", hint: "Texts that name an entity", slow: true, load: async () => (await get("links", { limit: LIMIT })).findings.map(ofFinding("links")) },
+  links: { title: "Missing links", hint: "Texts that name an entity", slow: true, load: async () => counted(await get("links", { limit: LIMIT }), "links") },
   questions: { title: "Broken questions", hint: "Kept questions that are not answered any more", slow: true, load: async () => (await get("questions/broken")).questions.map(ofQuestion) },
 };
 
@@ -64,9 +85,10 @@ async function contradictions(ofShapes) {
 export async function itemsOf(source) {
   const items = await SOURCES[source].load();
   if (source === "proposals" || !items.length) return items;
-  const known = await Promise.all(["open", "rejected"].map((status) => get("proposals", { status, limit: 1000 })));
-  const decided = new Set(known.flatMap(({ proposals }) => proposals).map((one) => changeKey(one.merged, one.added, one.removed)));
-  return items.filter(({ merge, change }) => !decided.has(changeKey((merge ?? []).map(inAngles), (change?.add ?? []).map(plain), (change?.remove ?? []).map(plain))));
+  const known = await Promise.all(["open", "rejected"].map(proposals));
+  const decided = new Set(known.flat().map((one) => changeKey(one.merged, one.added, one.removed)));
+  const left = items.filter(({ merge, change }) => !decided.has(changeKey((merge ?? []).map(inAngles), (change?.add ?? []).map(plain), (change?.remove ?? []).map(plain))));
+  return withTotal(left, items.total && items.total - items.length + left.length);
 }
 
 /** Whether something can be done with an item as it is. */

@@ -68,23 +68,12 @@ export function resultsView(results, { query, union, view, taken, notes, onview 
   return [h("div", { class: "results-head" }, list, status, downloads(query, union, results)), panel, ...told];
 }
 
-/** The rows as CSV (RFC 4180). What a spreadsheet would take for a formula begins with an apostrophe. */
-function csvOf({ columns, rows }) {
-  const cell = (term) => {
-    if (!term) return "";
-    const text = term.type === "literal" ? term.value : term.type === "iri" ? term.value : identity(term);
-    const safe = /^[=+\-@\t\r]/.test(text) && numberOf(term) === null ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return [columns, ...rows.map((row) => row.map(cell))].map((line) => `${line.join(",")}\r\n`).join("");
-}
-
 function downloads(query, union, results) {
   const place = h("div", { class: "downloads" });
   for (const [ending, [words, type]] of Object.entries(results.triples ? TRIPLES : RESULTS)) {
     place.append(h("button", { type: "button", class: "quiet", "aria-label": `Download as ${words}`, onclick: async () => {
       try {
-        const blob = ending === "csv" ? new Blob([csvOf(results)], { type }) : await (await sparql(query, { accept: type, union })).blob();
+        const blob = await (await sparql(query, { accept: type, union })).blob();
         const url = URL.createObjectURL(blob);
         h("a", { href: url, download: `results.${ending}` }).click();
         setTimeout(() => URL.revokeObjectURL(url), 10_000);

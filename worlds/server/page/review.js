@@ -66,8 +66,9 @@ export function reviewView(asked) {
     draw();
     try {
       const items = await itemsOf(source);
+      const left = (items.total ?? items.length) - items.length;
       items.sort((a, b) => (b.cause ?? 0) - (a.cause ?? 0) || a.kind.localeCompare(b.kind) || (b.score ?? 0) - (a.score ?? 0));
-      found.set(source, { state: "there", items, shown: FIRST });
+      found.set(source, { state: "there", items, left, shown: FIRST });
     } catch (error) {
       found.set(source, { state: "failed", items: [], shown: 0, error });
     }
@@ -115,6 +116,7 @@ export function reviewView(asked) {
     const kinds = Map.groupBy(items.slice(0, held.shown), ({ kind }) => kind);
     return h("section", { class: "review-group" }, head,
       [...kinds].map(([kind, own]) => [(kinds.size > 1 || kind !== "edit") && h("h3", null, kind, h("span", { class: "count" }, ` ${count(own.length)}`)), h("ul", null, own.map(line))]),
+      held.left > 0 && h("p", { class: "unit" }, `${count(held.left)} more were not read: they come when some of these are decided.`),
       items.length > held.shown && h("button", { type: "button", class: "quiet", onclick: () => {
         held.shown += 5 * FIRST;
         draw();

@@ -3,7 +3,7 @@
 import { access, get, includes, post, request } from "./api.js";
 import { count, h, loading, many, put } from "./dom.js";
 import { failure } from "./keys.js";
-import { named, sentence } from "./names.js";
+import { named } from "./names.js";
 import { done } from "./notice.js";
 import { parseTerm, SHACL } from "./terms.js";
 import { makeEditor } from "./editor.js";
@@ -11,13 +11,15 @@ import { makeEditor } from "./editor.js";
 const GRAPH = "graphs?graph=urn:worlds:shapes";
 const PAUSE = 900; // milliseconds after the last key
 const SHOWN = 30;
-const FRESH = `PREFIX sh: <>\n# No shapes yet. Take some of those that the data suggest, or write your own.\n`;
+const FRESH = `PREFIX sh: <>\n# No shapes yet. Write your own.\n`;
 
-/** The results of a validation: counts by shape and path, then the first of them. */
+/** The results of a validation: what was not checked, and counts by shape and path, then the first of them. */
 function violations(told) {
-  if (told.conforms) return h("p", { class: "outcome" }, "Nothing violates them.");
+  const unchecked = [...told.left_out.map(({ shape, reason }) => `Not checked: ${shape}: ${reason}`), ...told.notes];
+  const notes = unchecked.map((text) => h("p", { class: "notes", dir: "auto" }, text));
+  if (told.conforms) return [h("p", { class: "outcome" }, notes.length ? "Nothing that was checked violates them." : "Nothing violates them."), notes];
   const groups = Map.groupBy(told.results, ({ path, message }) => `${path ?? ""} ${message.replace(/^\S+ is /, "")}`);
-  return [h("p", { class: "status", role: "status" }, many(told.results.length, "violation")),
+  return [h("p", { class: "status", role: "status" }, many(told.results.length, "violation")), notes,
     h("ul", { class: "checks" }, [...groups.values()].sort((a, b) => b.length - a.length).slice(0, SHOWN).map((ones) => h("li", { class: "check" },
       h("p", { class: "check-head" }, h("span", { class: "level" }, ones[0].severity.toLowerCase()), ones[0].path && named(parseTerm(ones[0].path)), h("span", { dir: "auto" }, ones[0].message), h("span", { class: "count" }, count(ones.length))),
       h("p", { class: "flow" }, ones.slice(0, 6).map(({ focus }) => h("span", null, named({ type: "iri", value: focus })))))))];
@@ -28,7 +30,6 @@ export function shapesPart(node) {
   const effect = h("div", { class: "effect", "aria-live": "polite" });
   const place = h("div", { class: "editor" }, loading("Reading the shapes"));
   const outcome = h("div");
-  const suggested = h("div");
   let editor = null;
   let tag = null;
   let timer = 0;
@@ -78,23 +79,6 @@ export function shapesPart(node) {
     }
   }
 
-  async function suggest() {
-    put(suggested, loading("Looking for what the data nearly keep"));
-    try {
-      const told = await get("suggested-shapes", { limit: 100 });
-      const own = told.findings.filter((one) => one.turtle);
-      put(suggested, own.length ? h("ul", { class: "checks" }, own.slice(0, SHOWN).map((one) => h("li", { class: "check" },
-        h("p", { class: "check-head" }, h("span", { dir: "auto" }, sentence(one.message)), h("span", { class: "count" }, one.exceptions ? `${many(one.exceptions, "exception")}` : "no exception"),
-          h("button", { type: "button", class: "quiet", onclick: () => {
-            editor.value = `${editor.value.trimEnd()}\n\n${one.turtle.trim()}\n`;
-            look();
-          } }, "Take it")), one.exceptions > 0 && h("p", { class: "flow" }, one.quads.slice(0, 4).map(({ quad }) => h("span", null, named(parseTerm(quad[0]))))))))
-        : h("p", { class: "unit" }, "The data suggest none."));
-    } catch (error) {
-      put(suggested, failure(error, suggest));
-    }
-  }
-
   async function begin() {
     try {
       const [text, me] = await Promise.all([fetchThem(), access()]);
@@ -110,7 +94,7 @@ export function shapesPart(node) {
           compared = !compared;
           editor.compare(compared ? stored : null);
           event.currentTarget.setAttribute("aria-pressed", String(compared));
-        } }, "Show what changed"), h("button", { type: "button", onclick: suggest }, "What do the data suggest?")), outcome, suggested),
+        } }, "Show what changed")), outcome),
       h("div", null, h("h3", null, "What they find"), effect)));
       put(place, editor.node);
       stored = editor.value;

@@ -22,16 +22,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from worlds.server.errors import Problem, TooLarge, UnsupportedType
+from worlds.server.errors import Problem, UnsupportedType
 from worlds.server.hosting import WorldRef
-from worlds.server.http.base import server_of
+from worlds.server.http.base import address_of, body_of, server_of
 from worlds.server.http.negotiation import GRAPHS, type_of
 from worlds.server.http.streaming import begun, streamed
 from worlds.server.protocols.graph_jobs import Conditions, Document
-from worlds.server.protocols.sparql import LARGE, accepted, graph_iri, in_address
+from worlds.server.protocols.sparql import LARGE, accepted, graph_iri
 
 _IN_MEMORY = 1 << 20  # bytes of a body; a longer one goes to a temporary file
 _MOST_MULTIPART = 1 << 24  # bytes of a form with files
+_LONGER_MULTIPART = f"a form has {_MOST_MULTIPART:,} bytes at most; send the document as the body itself"
 _MOST_PARTS = 100
 _MOST_PART_HEAD = 1 << 13  # bytes of the headers of a part
 _MULTIPART = "multipart/form-data"
@@ -130,7 +131,7 @@ async def delete(request: Request) -> Response:
 
 
 def _given(request: Request) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in in_address(request) if name in ("graph", "default")]
+    return [(name, value) for name, value in address_of(request) if name in ("graph", "default")]
 
 
 def _named(request: Request, world: WorldRef) -> str | None:
@@ -184,12 +185,8 @@ async def _documents(request: Request, *, multipart: bool) -> AsyncIterator[list
     """What a body holds. A long one lies in a temporary file, which goes when the block ends."""
     content_type = request.headers.get("content-type", "")
     if multipart and type_of(content_type) == _MULTIPART:
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _MOST_MULTIPART:
-                raise TooLarge(f"a form has {_MOST_MULTIPART:,} bytes at most; send the document as the body itself")
-        yield await run_in_threadpool(_parts, content_type, bytes(body))
+        body = await body_of(request, _MOST_MULTIPART, _LONGER_MULTIPART)
+        yield await run_in_threadpool(_parts, content_type, body)
         return
     name = _format(content_type)
     stream = request.stream()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qsl
 
 import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from worlds.server.errors import Problem, TooLarge, UnsupportedType
-from worlds.server.http.base import Server, server_of
+from worlds.server.api.parameters import refuse_unknown
+from worlds.server.errors import Problem, UnsupportedType
+from worlds.server.http.base import Server, address_of, body_of, pairs_of, server_of
 from worlds.server.http.negotiation import GRAPHS, RESULTS, accepts_any, type_of
 from worlds.server.http.streaming import begun, streamed
 
@@ -25,10 +24,7 @@ _DIRECT: dict[str, Literal["query", "update"]] = {
     "application/sparql-query": "query",
     "application/sparql-update": "update",
 }
-_DATASETS = {
-    "query": ("default-graph-uri", "named-graph-uri"),
-    "update": ("using-graph-uri", "using-named-graph-uri"),
-}
+_DATASETS = {"query": ("default-graph-uri", "named-graph-uri"), "update": ("using-graph-uri", "using-named-graph-uri")}
 LARGE = 50_000
 """Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
 UNION_GRAPH = "urn:x-arq:UnionGraph"
@@ -37,7 +33,6 @@ _FLAGS = {"": True, "true": True, "1": True, "false": False, "0": False}
 NOTES = "Worlds-Notes"
 """The header that says why an answer is empty: a JSON list of texts."""
 _MOST_NOTES, _LONGEST_NOTE = 10, 500  # what a header can bear
-_MOST_PARAMETERS = 10_000
 _MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
 _LONGER_FORM = "a form has 1 MiB at most; send a longer text as application/sparql-query or application/sparql-update"
 _MOST_WITHOUT_KEY = 4 << 20  # bytes of a query
@@ -69,7 +64,7 @@ async def sparql(request: Request) -> Response:
     endpoint = f"{world.base}/sparql"
     accept = accepted(request)
     operation = await operation_of(request)
-    beside = server.beside(request, [value for name, value in in_address(request) if name == "world"])
+    beside = server.beside(request, [value for name, value in address_of(request) if name == "world"])
     if operation is not None and operation.kind == "update":
         server.require(request, "write", world.name)
     if beside and operation is not None:
@@ -156,19 +151,19 @@ def accepted(request: Request) -> str | None:
 
 async def operation_of(request: Request) -> Operation | None:
     """The operation of a request, None where it names none; Problem where the protocol forbids it."""
-    parameters = in_address(request)
+    parameters = address_of(request)
     if request.method != "POST":
         if any(name == "update" for name, _ in parameters):
             raise Problem("an update changes the world, so it is sent with POST")
         if not any(name == "query" for name, _ in parameters):
-            _refuse_unknown(parameters)
+            refuse_unknown((name for name, _ in parameters), ("query", "union", "world", *_DATASETS["query"]))
             return None
         return _operation(parameters)
     media_type = type_of(request.headers.get("content-type", ""))
     if media_type == _FORM:
         if any(name in ("query", "update") for name, _ in parameters):
             raise Problem("a form has its query or update in the body, not in the address")
-        return _operation(parameters + _decoded(await _body(request, _MOST_FORM, _LONGER_FORM), "the body"))
+        return _operation(parameters + pairs_of(await body_of(request, _MOST_FORM, _LONGER_FORM), "the body"))
     kind = _DIRECT.get(media_type)
     if kind is None:
         raise UnsupportedType(f"the Content-Type of a body is one of {', '.join((_FORM, *_DIRECT))}")
@@ -178,43 +173,8 @@ async def operation_of(request: Request) -> Operation | None:
         raise Problem(f"the {kind} is the body, so the address has none")
     guest = server_of(request).access.principal(request).key is None
     longer = "a query without a key has 4 MiB at most"
-    body = await (_body(request, _MOST_WITHOUT_KEY, longer) if guest and kind == "query" else request.body())
+    body = await (body_of(request, _MOST_WITHOUT_KEY, longer) if guest and kind == "query" else request.body())
     return _operation([*parameters, (kind, _text(body, "the body"))])
-
-
-async def _body(request: Request, most: int, longer: str) -> bytes:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise TooLarge(longer, headers={"Connection": "close"})
-    return bytes(body)
-
-
-def _refuse_unknown(parameters: Parameters) -> None:
-    """Problem for a parameter that only looks like one, as of a query that the service description would answer."""
-    known = ("query", "union", "world", *_DATASETS["query"])
-    for name, _ in parameters:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise Problem(f"there is no parameter {name[:80]!r}; {hint}")
-
-
-def in_address(request: Request) -> Parameters:
-    """The parameters in the address of a request; Problem where they are not UTF-8."""
-    return _decoded(request.scope["query_string"], "the address")
-
-
-def _decoded(data: bytes, what: str) -> Parameters:
-    try:
-        return parse_qsl(
-            data.decode(), keep_blank_values=True, encoding="utf-8", errors="strict", max_num_fields=_MOST_PARAMETERS
-        )
-    except UnicodeDecodeError as error:
-        raise Problem(f"{what} is not in UTF-8") from error
-    except ValueError as error:
-        raise Problem(f"{what} has more than {_MOST_PARAMETERS:,} parameters") from error
 
 
 def _text(data: bytes, what: str) -> str:

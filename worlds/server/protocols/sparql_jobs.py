@@ -50,12 +50,11 @@ def query_together(
     query: str,
     base: str,
     accept: str | None,
-    union: bool | None,
-    max_results: int,
+    **options: Any,
 ) -> tuple[dict[str, Any], Iterator[bytes]]:
     """The same by `Group.query` of a world, by its `own` name, and those `beside` it, by names and paths."""
     with together(world, own, beside, None) as group:
-        found = _with_base(query, base, lambda text: group.query(text, union=union, max_results=max_results))
+        found = _with_base(query, base, lambda text: group.query(text, **options))
         return _document(found, accept, () if isinstance(found, bool) else found.notes)
 
 
@@ -66,25 +65,14 @@ def query(
     query: str,
     base: str,
     accept: str | None,
+    union: bool | None,
     default_graphs: Sequence[str] | None,
     named_graphs: Sequence[str] | None,
-    union: bool | None,
-    allow_network: Sequence[str],
-    max_results: int,
+    **options: Any,
 ) -> tuple[dict[str, Any], Iterator[bytes]]:
     """The answer in the type that is accepted: its head has the "type", which is a Content-Type."""
-    found = _with_base(
-        query,
-        base,
-        lambda text: world.query(
-            text,
-            default_graphs=_names(default_graphs),
-            named_graphs=_names(named_graphs),
-            union=union,
-            allow_network=allow_network,
-            max_results=max_results,
-        ),
-    )
+    dataset: Any = {"default_graphs": _names(default_graphs), "named_graphs": _names(named_graphs), "union": union}
+    found = _with_base(query, base, lambda text: world.query(text, **dataset, **options))
     if isinstance(found, bool):
         notes: tuple[str, ...] = ()
         if not found and default_graphs is None and named_graphs is None:
@@ -118,28 +106,17 @@ def _document(
 def update(
     world: World,
     *,
-    author: str | None,
     update: str,
     base: str,
     using_graphs: Sequence[str] | None,
     using_named_graphs: Sequence[str] | None,
-    union: bool | None,
-    allow_network: Sequence[str],
+    **options: Any,
 ) -> dict[str, Any]:
     """What an update did: the "revision", None if nothing, and the quads "added" and "removed"."""
+    dataset: Any = {"using_graphs": _names(using_graphs), "using_named_graphs": _names(using_named_graphs)}
     try:
         change = _with_base(
-            update,
-            base,
-            lambda text: world.update(
-                text,
-                using_graphs=_names(using_graphs),
-                using_named_graphs=_names(using_named_graphs),
-                union=union,
-                allow_network=allow_network,
-                author=author,
-                embed=len(text) < _INLINE,
-            ),
+            update, base, lambda text: world.update(text, embed=len(text) < _INLINE, **dataset, **options)
         )
     except OpenError as error:  # the world is open, so this is what LOAD could not open
         if " cannot be fetched: " in str(error):

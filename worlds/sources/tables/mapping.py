@@ -1,17 +1,19 @@
 """A mapping of a table to RDF: a subset of CSVW's metadata (https://www.w3.org/TR/tabular-metadata/).
 
-Of a table: `url`, `dialect` (delimiter, quoteChar, encoding, header, skipRows), and a `tableSchema` with `aboutUrl`,
+Of a table: `url`, `dialect` (delimiter, quoteChar, encoding, header, skipRows; and `worlds:escaped`, whether texts that
+begin as formulas do have an apostrophe before them), and a `tableSchema` with `aboutUrl`,
 `primaryKey` and `columns`. Of a column: `name`, `titles`, `propertyUrl`, `valueUrl`, `datatype` (a name, or `base` and
 `format`, or `@id`, the IRI of one whose texts are taken as they are), `lang`, `separator`, `null`, `default`,
-`required`, `suppressOutput`, `virtual`. URL templates are those of RFC 6570, level 1, with `{_row}`; names with a
-prefix may stand where URLs do. `worlds:type` of a column are classes: its cells are then names of their entities.
+`required`, `suppressOutput`, `virtual`. URL templates are those of RFC 6570, level 1, with `{_row}`, and `{_hash}`: it
+is made of the row's cells, and stays where rows move. Names with a prefix may stand where URLs do. `worlds:type` of a
+column are classes: its cells are then names of their entities. `worlds:note` is told as long as its texts stay texts.
 """
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +23,11 @@ import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
 from worlds.graph.terms import RDF, XSD, to_oxigraph
-from worlds.sources.tables.reading import Dialect
+from worlds.sources.tables.reading import Dialect, Table
 
 CONTEXT = "http://www.w3.org/ns/csvw"
+HASH = "_hash"
+"""The name in templates of what is made of a row's cells, and of how many such rows stand above it."""
 DATATYPES = {
     "string": "string", "integer": "integer", "number": "double", "double": "double", "decimal": "decimal",
     "float": "float", "boolean": "boolean", "date": "date", "datetime": "dateTime", "dateTime": "dateTime",
@@ -44,22 +48,17 @@ _COLUMN = {
     "@type": str, "name": str, "titles": (str, list), "aboutUrl": str, "propertyUrl": str, "valueUrl": str,
     "datatype": (str, dict), "lang": str, "separator": (str, type(None)), "null": (str, list), "default": str,
     "required": bool, "suppressOutput": bool, "virtual": bool, "worlds:type": (str, list), "worlds:unit": str,
-    "rdfs:comment": object,
+    "worlds:note": str, "rdfs:comment": object,
 }  # fmt: skip
 _DATATYPE = {"base": str, "format": str, "@id": str}
 _DIALECT = {
-    "@type": str,
-    "delimiter": str,
-    "quoteChar": (str, type(None)),
-    "encoding": str,
-    "header": bool,
-    "skipRows": int,
-}
-"""What may stand in each part, and of which types of JSON it is; of lists, each item is a text or a part itself."""
-_DIALECT_NAMES = {
-    "delimiter": "delimiter", "quoteChar": "quote", "encoding": "encoding", "header": "header", "skipRows": "skip",
+    "@type": str, "delimiter": str, "quoteChar": (str, type(None)), "encoding": str, "header": bool, "skipRows": int,
+    "worlds:escaped": bool,
 }  # fmt: skip
+"""What may stand in each part, and of which types of JSON it is; of lists, each item is a text or a part itself."""
+_DIALECT_NAMES = {"quoteChar": "quote", "skipRows": "skip", "worlds:escaped": "escaped"}
 _template = re.compile(r"\{([^{}]*)\}")
+_SHOWN = 20  # names of columns in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ class Column:
     virtual: bool = False
     types: tuple[str, ...] = ()  # of the entities that its cells name
     unit: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ def read_mapping(given: object, prefixes: Mapping[str, str]) -> TableMapping:
             raise fail(f"has {strange[0]!r} in {what}, which is not read; known are {', '.join(sorted(forms))}")
         for key, value in part.items():
             texts = not isinstance(value, list) or key == "columns" or all(isinstance(one, str) for one in value)
-            if forms[key] is not object and not (isinstance(value, forms[key]) and texts):
+            fits = isinstance(value, forms[key]) and texts and (forms[key] is bool or not isinstance(value, bool))
+            if forms[key] is not object and not fits:
                 raise fail(f"has {value!r} as {key} of {what}")
 
     known(told, _TABLE, "the table")
@@ -133,7 +134,7 @@ def read_mapping(given: object, prefixes: Mapping[str, str]) -> TableMapping:
         return value if term.value == _template.sub("x", value) else prefixes[prefix] + local
 
     inherited = {
-        name: schema[name] for name in ("propertyUrl", "valueUrl", "lang", "null", "separator") if name in schema
+        name: schema[name] for name in schema if name in ("propertyUrl", "valueUrl", "lang", "null", "separator")
     }
     columns: list[Column] = []
     for place, part in enumerate(schema["columns"], 1):
@@ -141,8 +142,8 @@ def read_mapping(given: object, prefixes: Mapping[str, str]) -> TableMapping:
         if isinstance(part.get("datatype"), dict):
             known(part["datatype"], _DATATYPE, f"the datatype of column {place}")
         columns.append(_column({**inherited, **part}, place, iri, fail))
-    names = {column.name for column in columns} | {"_row"}
-    about = iri(schema.get("aboutUrl", "urn:worlds:row:{_row}"), "aboutUrl")
+    names = {column.name for column in columns} | {"_row", HASH}
+    about = iri(schema.get("aboutUrl", f"urn:worlds:row:{{{HASH}}}"), "aboutUrl")
     for template in (about, *(one for column in columns for one in (column.value, column.about) if one)):
         if missing := [one for one in _template.findall(template) if one not in names]:
             raise fail(f"has {{{missing[0]}}} in {template!r}, and no column of this name")
@@ -158,9 +159,8 @@ def _loaded(given: object) -> tuple[dict[str, Any], str | None]:
     try:
         text = Path(name).read_text("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise OpenError(
-            f"the mapping {name[:200]} cannot be read: {getattr(error, 'strerror', None) or error}"
-        ) from error
+        why = getattr(error, "strerror", None) or error
+        raise OpenError(f"the mapping {name[:200]} cannot be read: {why}") from error
     try:
         told = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -206,21 +206,53 @@ def _column(part: Mapping[str, Any], place: int, iri: Any, fail: Any) -> Column:
         bool(part.get("virtual")),
         tuple(iri(one, "worlds:type") for one in ([types] if isinstance(types, str) else types)),
         part.get("worlds:unit"),
+        part.get("worlds:note"),
     )  # fmt: skip
 
 
 def _dialect(told: Mapping[str, Any] | None, fail: Any) -> Dialect | None:
     if told is None:
         return None
-    given = {_DIALECT_NAMES[key]: value for key, value in told.items() if key in _DIALECT_NAMES}
+    given = {_DIALECT_NAMES.get(key, key): value for key, value in told.items() if key != "@type"}
     for key in ("delimiter", "quote"):
         if given.get(key) is not None and len(given[key]) != 1:
             raise fail(f"has the {key} {given[key]!r}, which is one character")
+    if given.get("skip", 0) < 0:
+        raise fail(f"has {given['skip']!r} as skipRows, which is from 0 on")
     try:
-        codecs.lookup(given.get("encoding", "utf-8"))
-    except LookupError as error:
-        raise fail(f"has the encoding {given['encoding']!r}, which there is not") from error
+        "".encode(given.get("encoding", "utf-8"))
+    except (LookupError, ValueError) as error:
+        raise fail(f"has the encoding {given['encoding']!r}, which there is not, or not of texts") from error
     return Dialect(**given)
+
+
+def placed(mapping: TableMapping, table: Table) -> dict[str, int]:
+    """The place in a table of each column that has one, by its name: that of its title, or of its name, or by order.
+
+    Titles that stand several times are taken in their order. ParseError where there is none, or it cannot be told.
+    """
+    titled: dict[str, list[int]] = {}
+    for place, title in enumerate(table.names):
+        titled.setdefault(title, []).append(place)
+    columns = [column for column in mapping.columns if not column.virtual]
+    keys = [one.title if one.title in titled else one.name if one.name in titled else one.title for one in columns]
+    wanted = Counter(keys)
+    found: dict[str, int] = {}
+    for number, (column, key) in enumerate(zip(columns, keys, strict=True)):
+        places = titled.get(key or "", [])
+        if not places and number < len(table.names) and column.title is None and table.names[number] not in wanted:
+            places = [number]  # by its order, as CSVW has it
+        message = ""
+        if not places:
+            given = ", ".join(map(repr, table.names[:_SHOWN])) + " …" * (len(table.names) > _SHOWN)
+            message = f"the table has no column {key or column.name!r}; it has {given}"
+        elif len(places) not in (1, wanted[key]):
+            told = f"columns {' and '.join(str(place + 1) for place in places)} of the table are all called {key!r}"
+            message = f"{told}, and the mapping has {wanted[key]} of this name"
+        if message:
+            raise ParseError(message, source=str(table.path))
+        found[column.name] = places[keys[:number].count(key)] if len(places) > 1 else places[0]
+    return found
 
 
 def required_names(template: str) -> list[str]:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import mmap
 import re
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from worlds.errors import ParseError
+import numpy as np
+
+from worlds.graph.datatypes import checker
 from worlds.graph.sources import Source
 from worlds.graph.terms import XSD
-from worlds.sources.tables.mapping import Column, TableMapping, required_names
+from worlds.sources.tables.mapping import HASH, Column, TableMapping, placed, required_names
 from worlds.sources.tables.reading import Cell, Table
 
-_CHUNK = 1 << 16  # characters
+_CHUNK = 200  # rows that are passed on together
 _SHARED = 1 << 16  # bytes of what is told
 _NAMES = 100  # that are not sure, which are told one by one
 _TOLD = 20  # rows that do not fit, which are told one by one
@@ -33,11 +39,13 @@ class Told:
     """What there is to say of the rows that were read: those that do not fit, and names that mean nothing for sure.
 
     A process beside this one may read them: it tells this one by memory that both have. `mapping` is what they are read
-    by.
+    by, `given` whether somebody gave it; `name` tells the table from others that are read with it.
     """
 
-    def __init__(self, mapping: TableMapping) -> None:
+    def __init__(self, mapping: TableMapping, name: str = "", *, given: bool = True) -> None:
         self.mapping = mapping
+        self._name = name and f"{name}, "
+        self._given = given
         self._shared = mmap.mmap(-1, _SHARED)
         self.begin()
 
@@ -47,6 +55,8 @@ class Told:
         self.also: list[str] = []  # said of the table as a whole
         self.left_out = 0
         self.unsure: dict[str, dict[str, None]] = {}
+        self.nothing: dict[str, Counter[str]] = {}  # texts that a column's mapping reads as no value
+        self.keys, self.rows = array("q"), array("q")  # the hash of each key, and the number of its row
         self._write([], [])
 
     def end(self) -> None:
@@ -55,7 +65,9 @@ class Told:
         self._write(self._notes(), names)
 
     def _write(self, notes: list[str], names: list[tuple[str, str]]) -> None:
-        while len(data := json.dumps([notes, names]).encode()) > _SHARED - 4:
+        cut: list[str] = []
+        while len(data := json.dumps([notes + cut, names]).encode()) > _SHARED - 4:
+            cut = [] if names else ["more notes than there is room for are left out"]
             (names or notes).pop()
         self._shared[: 4 + len(data)] = len(data).to_bytes(4, "big") + data
 
@@ -66,7 +78,7 @@ class Told:
 
     def notes(self) -> list[str]:
         """All of it in sentences, once the rows were read."""
-        return self._read()[0]
+        return [self._name + note for note in self._read()[0]]
 
     def unsure_names(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
         """The first names that mean no entity for sure: the predicate, the classes of what is meant, the name."""
@@ -84,10 +96,25 @@ class Told:
         found = [*self.also, *self.misfits]
         if self.left_out > len(self.misfits):
             found.append(f"and {self.left_out - len(self.misfits):,} more rows that do not fit")
+        found += self._repeats()
+        for name, texts in [] if self._given else [one for one in self.nothing.items() if one[1]]:
+            some = ", ".join(repr(text) for text, _ in texts.most_common(3))
+            found.append(f"{texts.total():,} cells of column {name!r} are read as no value: {some}")
         for name, values in self.unsure.items():
             some = ", ".join(repr(value) for value in list(values)[:3])
             found.append(f"{len(values):,} names of column {name!r} mean no entity for sure, and stay texts: {some}")
+        if (names := sum(map(len, self.unsure.values()))) > _NAMES:
+            told = f"of these {names:,} names, links of the first {_NAMES} are proposed"
+            found.append(f"{told}; `resolve` tells the others")
         return found
+
+    def _repeats(self) -> list[str]:
+        """Rows whose key an earlier row has."""
+        keys, rows = np.array(self.keys), np.array(self.rows)
+        _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        again = np.flatnonzero(first[of] != np.arange(len(keys)))
+        found = [f"row {rows[at]} repeats the key of row {rows[first[of[at]]]}" for at in again[:_TOLD]]
+        return [*found, f"and {len(again) - _TOLD:,} more rows that repeat a key"] if len(again) > _TOLD else found
 
 
 class _MisfitError(Exception):
@@ -98,60 +125,90 @@ def source_of(path: Path, mapping: TableMapping, told: Told, resolve: Resolve | 
     """A table as a source of N-Triples, which is read as often as it is opened; ParseError where it cannot be."""
 
     def chunks() -> tuple[Iterator[bytes], Callable[[], object]]:
-        return _encoded(triples(Table(path, mapping.dialect), mapping, told, resolve)), lambda: None
+        lines = triples(Table(path, mapping.dialect), mapping, told, resolve)
+        batches = iter(lambda: list(islice(lines, _CHUNK)), [])
+        return ("".join(batch).encode() for batch in batches), lambda: None
 
     return Source(str(path), "nt", None, path.stat().st_size if path.is_file() else None, chunks, apart=True)
-
-
-def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
-    batch: list[str] = []
-    size = 0
-    for line in lines:
-        batch.append(line)
-        size += len(line)
-        if size > _CHUNK:
-            yield "".join(batch).encode()
-            batch, size = [], 0
-    yield "".join(batch).encode()
 
 
 def triples(table: Table, mapping: TableMapping, told: Told, resolve: Resolve | None = None) -> Iterator[str]:
     """The lines of each row together, as N-Triples; a row that does not fit is left out, and told."""
     told.begin()
-    places = {name: place for place, name in enumerate(table.names)}
-    titles = {column.title: column for column in mapping.columns if column.title}
-    of: dict[str, int] = {}
-    for number, column in enumerate(column for column in mapping.columns if not column.virtual):
-        place = places.get(column.title or column.name, places.get(column.name))
-        if place is None and number < len(table.names) and column.title is None and table.names[number] not in titles:
-            place = number  # by its order, as CSVW has it
-        if place is None:
-            raise ParseError(f"the table has no column {column.title or column.name!r}", source=str(table.path))
-        of[column.name] = place
-    about = _filler(mapping.about, of)
-    writers = [_writer(column, of, told, resolve) for column in mapping.columns if not column.suppressed]
-    for column in mapping.columns:
-        if column.unit and column.property:
-            yield f'<{column.property}> <{UNIT}> "{column.unit}" .\n'
-    if table.other_sheets:
-        told.also.append(f"the sheets {', '.join(map(repr, table.other_sheets))} are not read, only the first is")
+    of = placed(mapping, table)
     width = len(table.names)
+    templates = [mapping.about, *(one for column in mapping.columns for one in (column.about, column.value) if one)]
+    used = {name for template in templates for name in required_names(template)}
+    kept = [column for column in mapping.columns if not column.suppressed]
+    read = {of[one.name] for one in mapping.columns if one.name in of and (one.suppressed or one.property)}
+    ignored = {*range(width)} - read - {of[name] for name in used if name in of}
+    left: list[int] = []  # of these, those that have values
+    digest = _digest([of[column.name] for column in kept if column.name in of], kept) if HASH in used else None
+    of[HASH] = width
+    about = _filler(mapping.about, of)
+    writers = [_writer(column, of, told, resolve) for column in kept]
+    for column in kept:
+        if column.unit and column.property:
+            yield f"<{column.property}> <{UNIT}> {_quoted(column.unit)} .\n"
+    told.also += [*table.notes, *(f"column {one.name!r}: {one.note}" for one in kept if one.note and _is_text(one))]
+    keyed = _template.search(mapping.about) and not {"_row", HASH} & {*required_names(mapping.about)}
+    key = told.keys.append if keyed and mapping.source.get("tableSchema", {}).get("primaryKey") != [] else None
     for number, row in table:
         if not any(row):
             continue
         if len(row) != width:
-            if len(row) > width or any(of[name] >= len(row) for name in required_names(mapping.about) if name in of):
-                told.misfit(number, f"{len(row)} cells instead of {width}")
+            if why := _unfit(row, width, mapping, of):
+                told.misfit(number, why.format(line=table.line))
                 continue
             row = [*row, *([None] * (width - len(row)))]
+        if ignored and (seen := [place for place in ignored if row[place]]):
+            ignored.difference_update(seen)
+            left += seen
+        if digest is not None:
+            row = [*row, digest(row)]
         try:
             subject = about(row, number)
             lines = [line for writer in writers for line in writer(subject, row, number)]
         except _MisfitError as error:
             told.misfit(number, str(error))
             continue
+        if key is not None:
+            key(hash(subject))
+            told.rows.append(number)
         yield "".join(lines)
+    if left:
+        names = ", ".join(f"{table.names[place]!r} ({place + 1})" for place in sorted(left))
+        told.also.append(f"columns that the mapping gives no place to are left out: {names}")
     told.end()
+
+
+def _unfit(row: Sequence[Cell], width: int, mapping: TableMapping, of: Mapping[str, int]) -> str | None:
+    """Why a row of another number of cells is left out; one that ends before its last columns is none."""
+    wrong = f"{len(row)} cells instead of {width}"
+    if len(row) > width:
+        return wrong
+    if any("\n" in cell for cell in row if cell):
+        return f"{wrong}, and one of several lines, from line {{line}} on: a quote may be missing"
+    return wrong if any(of[name] >= len(row) for name in required_names(mapping.about) if name in of) else None
+
+
+def _digest(places: Sequence[int], columns: Sequence[Column]) -> Callable[[Sequence[Cell]], str]:
+    """What tells a row by its cells, and by how many such rows stand above it."""
+    start = hashlib.blake2b(json.dumps([column.property for column in columns]).encode(), digest_size=8)
+    seen: dict[bytes, int] = {}
+
+    def digest(row: Sequence[Cell]) -> str:
+        found = start.copy()
+        found.update(json.dumps([row[place] or "" for place in places]).encode())
+        made = found.digest()
+        times = seen[made] = seen.get(made, 0) + 1
+        return made.hex() if times == 1 else f"{made.hex()}-{times}"
+
+    return digest
+
+
+def _is_text(column: Column) -> bool:
+    return column.datatype == XSD + "string" and column.value is None and not column.types
 
 
 def _text(cell: Cell) -> str:
@@ -205,12 +262,17 @@ def _writer(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve 
         return linked
     write = _object(column, of, told, resolve)
     null, separator = frozenset(column.null), column.separator
+    nothing = told.nothing.setdefault(column.name, Counter()) if any(null) else None
 
     def written(subject: str, row: Sequence[Cell], number: int) -> Iterator[str]:
         cell = row[place] if place >= 0 else ""
         start = f"<{subject if about is None else about(row, number)}> <{predicate}> "
         for value in parts(cell, separator):
-            told = column.default if value in null else value
+            told = value
+            if value in null:
+                told = column.default
+                if value and nothing is not None:
+                    nothing[value] += 1
             if told or (value == "" and cell is not None and "" not in null):
                 yield f"{start}{write(told, row, number)} .\n"
             elif column.required:
@@ -266,7 +328,7 @@ def _object(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve 
             text = lexical(value.strip())
             if text is None or not is_valid(text, kind):
                 raise _MisfitError(f"{value[:80]!r} of {column.name!r} is no {column.datatype.removeprefix(XSD)}")
-            found = f'"{text}"{end}'
+            found = _quoted(text) + end
             if len(checked) < 100_000:
                 checked[value] = found
         return found
@@ -274,30 +336,9 @@ def _object(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve 
     return typed
 
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
-_ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
-_FORMS = {
-    "integer": r"[+-]?\d+", "long": r"[+-]?\d{1,19}", "int": r"[+-]?\d{1,10}", "decimal": _NUMBER,
-    "nonNegativeInteger": r"\+?\d+", "positiveInteger": r"\+?0*[1-9]\d*", "boolean": "true|false|1|0",
-    "double": rf"{_NUMBER}(?:[eE][+-]?\d+)?|INF|-INF|NaN", "float": rf"{_NUMBER}(?:[eE][+-]?\d+)?|INF|-INF|NaN",
-    "date": rf"-?\d{{4,}}-\d\d-\d\d{_ZONE}", "time": rf"\d\d:\d\d:\d\d(?:\.\d+)?{_ZONE}",
-    "dateTime": rf"-?\d{{4,}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?{_ZONE}", "gYear": rf"-?\d{{4,}}{_ZONE}",
-    "gYearMonth": rf"-?\d{{4,}}-\d\d{_ZONE}", "anyURI": r"\S+", "language": r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*",
-    "duration": r"-?P(?=.)(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?",
-}  # fmt: skip
-_FORM = {name: re.compile(form).fullmatch for name, form in _FORMS.items()}
-
-
 def is_valid(text: str, kind: str) -> bool:
     """Whether a text is of the lexical space of a datatype of XML Schema, by its local name."""
-    if _FORM[kind](text) is None:
-        return False
-    if kind in ("date", "dateTime") and text[0] != "-" and text[4] == "-":
-        try:
-            datetime.date.fromisoformat(text[:10])
-        except ValueError:
-            return False
-    return True
+    return len(text.split()) == 1 if kind == "anyURI" else checker(kind)(text)
 
 
 def _quoted(text: str) -> str:
@@ -320,10 +361,9 @@ def _lexical(column: Column) -> Callable[[str], str | None]:
 
         def dated(text: str) -> str | None:
             try:
-                found = datetime.datetime.strptime(text, pattern)
+                whole = datetime.datetime.strptime(text, pattern).isoformat()
             except ValueError:
                 return None
-            whole = found.isoformat(timespec="seconds" if not found.microsecond else "microseconds")
             return whole[:10] if kind == "date" else whole[11:] if kind == "time" else whole
 
         return dated
@@ -335,20 +375,11 @@ def _lexical(column: Column) -> Callable[[str], str | None]:
     return lambda text: text
 
 
-_FIELDS = (("yyyy", "%Y"), ("yy", "%y"), ("MMMM", "%B"), ("MMM", "%b"), ("MM", "%m"), ("M", "%m"), ("dd", "%d"),
-           ("d", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S"))  # fmt: skip
+_FIELDS = {"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
+           "HH": "%H", "mm": "%M", "ss": "%S", "%": "%%"}  # fmt: skip
+_fields = re.compile("|".join(_FIELDS)).sub  # of several at a place, the longest
 
 
 def strptime_of(form: str) -> str:
     """A date format of CSVW (Unicode TR35's letters) as strptime's."""
-    pattern, at = "", 0
-    while at < len(form):
-        for letters, code in _FIELDS:
-            if form.startswith(letters, at):
-                pattern += code
-                at += len(letters)
-                break
-        else:
-            pattern += "%%" if form[at] == "%" else form[at]
-            at += 1
-    return pattern
+    return _fields(lambda found: _FIELDS[found[0]], form)

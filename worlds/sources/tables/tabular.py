@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from worlds.errors import ArgumentError
 from worlds.graph.sources import Source
-from worlds.sources.tables.mapping import TableMapping, read_mapping
+from worlds.sources.tables.mapping import TableMapping, placed, read_mapping
 from worlds.sources.tables.proposing import Known, folded, propose
 from worlds.sources.tables.quads import Told, parts, source_of
 from worlds.sources.tables.reading import ENDINGS, Table
@@ -48,12 +50,14 @@ class Tables:
         `mapping` None is that of the file NAME-metadata.json beside each, that which is `kept` of its path, or one that
         is proposed.
         """
+        files = list(map(Path, paths))
+        folder = os.path.commonpath([file.parent for file in files]) if len(files) > 1 else None
         found, told = [], []
-        for path in map(Path, paths):
+        for path in files:
             if path.suffix.lower() not in ENDINGS:
                 raise ArgumentError(f"{path} is no table by its name: {', '.join(ENDINGS)}")
-            chosen = self._mapping(path, mapping, base, kept.get(str(path)))
-            one = Told(chosen)
+            chosen, given = self._mapping(path, mapping, base, kept.get(str(path)))
+            one = Told(chosen, os.path.relpath(path, folder) if folder is not None else "", given=given)
             found.append(source_of(path, chosen, one, self._meant(path, chosen)))
             told.append(one)
         return found, told
@@ -65,49 +69,39 @@ class Tables:
             if not column.types:
                 continue
             table = Table(path, mapping.dialect)
-            names: set[str] = set()
-            if (title := column.title or column.name) in table.names:
-                place = table.names.index(title)
-                for _, row in table:
-                    names.update(parts(row[place] if place < len(row) else None, column.separator))
+            place = placed(mapping, table).get(column.name, -1)
+            cells = (row[place] if place < len(row) else None for _, row in table)
+            names = {name for cell in cells for name in parts(cell, column.separator)}
             best = {name: self._best(name, column.types) for name in names if name}
             found.setdefault(column.types, {}).update({name: one[0] for name, one in best.items() if one is not None})
         return lambda name, types: found[types].get(name)
 
-    def _mapping(self, path: Path, mapping: object, base: str | None, kept: object = None) -> TableMapping:
+    def _mapping(self, path: Path, mapping: object, base: str | None, kept: object) -> tuple[TableMapping, bool]:
+        """What a table is read by, and whether somebody gave it."""
         beside = path.with_name(f"{path.name}-metadata.json")
-        if mapping is None:
-            mapping = beside if beside.is_file() else kept
-        return read_mapping(self.proposed([path], base)[0] if mapping is None else mapping, self._prefixes())
+        inside = beside.resolve().is_relative_to(path.parent.resolve())  # no link that leads out of the folder
+        if mapping is None and beside.is_file() and inside:
+            mapping = beside
+        given = mapping is not None
+        chosen = mapping if given else self.proposed([path], base)[0] if kept is None else kept
+        return read_mapping(chosen, self._prefixes()), given
 
     def proposed(self, paths: Sequence[Path], base: str | None) -> list[dict[str, Any]]:
         """A mapping for each of some tables that belong together, as CSVW metadata."""
         base = "https://example.org/" if base is None else base
-        known = Known(
-            {
-                folded(one): iri
-                for iri, label in self._predicates()
-                for one in (_local(iri), label or "")
-                if folded(one)
-            },
-            self._entities,
-        )
+        named = [(folded(one), iri) for iri, label in self._predicates() for one in (_local(iri), label or "")]
+        known = Known({name: iri for name, iri in named if name}, self._entities)
         keys: dict[str, tuple[str, frozenset[str]]] = {}
         for path in paths if len(paths) > 1 else ():
             alone = propose(path, known, base)["tableSchema"]
             name = alone.get("primaryKey")
             if name is not None and "{" + name + "}" in alone["aboutUrl"]:
-                title = next(column["titles"] for column in alone["columns"] if column["name"] == name)
-                table = Table(path)
-                place = table.names.index(title)
-                values = (row[place] for _, row in table if place < len(row))
-                taken = frozenset(
-                    value for value, _ in zip(values, range(_KEYS), strict=False) if isinstance(value, str)
-                )
+                place = [column["name"] for column in alone["columns"]].index(name)
+                values = islice((row[place] for _, row in Table(path) if place < len(row)), _KEYS)
+                taken = frozenset(value for value in values if isinstance(value, str))
                 keys[path.stem] = (alone["aboutUrl"].replace("{" + name + "}", "{key}"), taken)
-        return [
-            propose(path, known, base, {name: one for name, one in keys.items() if name != path.stem}) for path in paths
-        ]
+        others = {path: {name: one for name, one in keys.items() if name != path.stem} for path in paths}
+        return [propose(path, known, base, others[path]) for path in paths]
 
     def _entities(self, names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
         """Of names, or of IRIs, those that mean one entity for sure."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import ArgumentError
+from worlds.graph.cells import MOST, escaped, fits
 from worlds.graph.targets import replacing
 from worlds.graph.terms import RDF, XSD, GraphName
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
@@ -101,35 +102,37 @@ def write_table(
         reader = _Instances(connection, dictionary, kind, graph)
         columns: dict[_Kind, _Column] = {}
         count = 0
-        for rows in reader.rows():
-            for values in rows.values():
-                for one, found in values.items():
-                    column = columns.setdefault(one, _Column(one))
-                    column.many |= len(found) > 1
-                    for value in found:
-                        column.meets(value)
-                    count += len(found)
+        for _, values in reader.rows():
+            for one, found in values.items():
+                column = columns.setdefault(one, _Column(one))
+                column.many |= len(found) > 1
+                for value in found:
+                    column.meets(value)
+                count += len(found)
         if not count:
             raise ValueError(f"there is no instance of <{kind.value}> to export")
         columns.pop((TYPE, "iri", ""), None)
         chosen = sorted(columns.values(), key=lambda column: column.kind)
         names = _names([column.kind for column in chosen], prefixes)
+        numbers = [False, *(column.checked for column in chosen), False]  # and dates, and the like
         told = _mapping(path.name, delimiter, names, chosen, kind)
         with replacing(target) as out:
             text = io.TextIOWrapper(out, encoding="utf-8", newline="")
             writer = csv.writer(text, delimiter=delimiter)
-            writer.writerow(["iri", *names, "type"])
-            for rows in reader.rows():
-                for subject, values in rows.items():
-                    types = [one for one in values[TYPE, "iri", ""] if one != kind.value]
-                    writer.writerows(_lines(subject, values, chosen, types))
+            writer.writerow([escaped(name) for name in ("iri", *names, "type")])
+            for subject, values in reader.rows():
+                types = [one for one in values[TYPE, "iri", ""] if one != kind.value]
+                for line in _lines(subject, values, chosen, types):
+                    writer.writerow([escaped(cell, number=plain) for cell, plain in zip(line, numbers, strict=True)])
             text.detach()  # which writes what it holds
         with replacing(f"{target}-metadata.json") as out:
             out.write(json.dumps(told, ensure_ascii=False, indent=2).encode() + b"\n")
         if reader.left_out:
             _log.warning(
-                "%s quads are not in the table, which has no blank nodes, triple terms or texts with a direction",
+                "%s quads are not in the table, which has no blank nodes, triple terms, texts with a direction, or of "
+                "more than %s characters; an export of N-Quads holds them all",
                 f"{reader.left_out:,}",
+                f"{MOST:,}",
             )
         return count
 
@@ -139,7 +142,7 @@ def _mapping(name: str, delimiter: str, names: list[str], columns: list[_Column]
     types = {"name": "type", "titles": "type", "propertyUrl": TYPE, "valueUrl": "{type}", "separator": "|"}
     schema = {
         "aboutUrl": "{iri}",
-        "primaryKey": "iri",
+        "primaryKey": [],  # an entity may have several rows
         "columns": [
             {"name": "iri", "titles": "iri", "suppressOutput": True},
             *described,
@@ -150,7 +153,7 @@ def _mapping(name: str, delimiter: str, names: list[str], columns: list[_Column]
     return {
         "@context": CONTEXT,
         "url": name,
-        "dialect": {"delimiter": delimiter, "encoding": "utf-8"},
+        "dialect": {"delimiter": delimiter, "encoding": "utf-8", "worlds:escaped": True},
         "tableSchema": schema,
     }
 
@@ -162,7 +165,8 @@ def _lines(
     cells: list[list[str]] = []
     for column in columns:
         found = sorted(values.get(column.kind, ()))
-        cells.append([column.separator.join(found)] if column.separator and found else found)
+        joined = column.separator.join(found) if column.separator and found else None
+        cells.append(found if joined is None or not fits(joined) else [joined])
     height = max(map(len, cells), default=1) or 1
     return [
         [
@@ -213,8 +217,8 @@ class _Instances:
         self._subjects = distinct(typed[:, 0])
         self.left_out = 0
 
-    def rows(self) -> Iterator[dict[str, dict[_Kind, list[str]]]]:
-        """IRI → kind of a column → its values; `left_out` counts the quads that no table can hold."""
+    def rows(self) -> Iterator[tuple[str, dict[_Kind, list[str]]]]:
+        """(IRI, kind of a column → its values); `left_out` counts the quads that no table can hold."""
         self.left_out = 0
         for start in range(0, len(self._subjects), _SUBJECTS):
             part = self._subjects[start : start + _SUBJECTS]
@@ -224,13 +228,13 @@ class _Instances:
             rows: dict[str, dict[_Kind, list[str]]] = {}
             for s, p, o in quads[:, :3].tolist():
                 subject, value = terms[s], split[o]
-                if not isinstance(subject, ox.NamedNode) or value is None:
+                if not isinstance(subject, ox.NamedNode) or value is None or not fits(value[2]):
                     self.left_out += 1
                     continue
                 what, of, text = value
                 predicate: Any = terms[p]
                 rows.setdefault(subject.value, {}).setdefault((predicate.value, what, of), []).append(text)
-            yield rows
+            yield from rows.items()
 
     def _read(self, subjects: Ids) -> Ids:
         bound = _SQL["held"].bind(ids_json=json_ids(subjects), graph=self._graph)

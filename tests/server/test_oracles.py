@@ -1,0 +1,166 @@
+"""Whatever a key may not read has no effect on any answer that it gets, in whatever place of a request it is named."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.support.oracles import MEMORY, OPEN, E, pair, plain, requests
+from worlds import World
+from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
+from worlds.quads.dataset import SCOPE_ALONE
+from worlds.server.api.jobs import encoded
+from worlds.server.api.operation import Operation
+from worlds.server.protocols.graph_jobs import Conditions, Document
+from worlds.server.workers.jobs import load_jobs
+
+_JOBS = {"entity": "describe", "search_post": "search", "remark": "amend"}
+_SPARQL: dict[str, Any] = {"base": "https://e/", "union": None, "allow_network": []}
+
+
+class _BackError(Exception):
+    pass
+
+
+ELSEWHERE = ("sparql_post", "sync", "page", "access")  # updates are those of propose; the others take no terms
+
+
+def asked(operation: Operation, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The job that an operation calls, and with what."""
+    name = operation.name
+    options = {operation.keys.get(key, key): value for key, value in given.items()}
+    if name.startswith("propose_"):
+        return "found", {"of": name.removeprefix("propose_"), **options}
+    if name == "resolve_post":
+        return "resolve_all", {**options, "names": [(one, None) for one in options["names"]]}
+    if name == "query" and "query" in options:
+        return "query", {**_SPARQL, "query": options["query"], "accept": None, "default_graphs": None,
+                         "named_graphs": None, "max_results": 100}  # fmt: skip
+    if "_graph" in name:
+        graph, none = options.get("graph") or options.get("path"), Conditions()
+        if name.startswith(("get", "head")):
+            return "read_graph", {"graph": graph, "accept": "text/turtle", "conditions": none, "body": True}
+        if name.startswith("delete"):
+            return "delete_graph", {"graph": graph, "conditions": none, "author": "key"}
+        body = [Document(b"<urn:x> <urn:y> <urn:z> .", "turtle")]
+        return "write_graph", {"graph": graph, "documents": body, "base": "https://e/", "conditions": none,
+                               "replace": name.startswith("put"), "author": "key"}  # fmt: skip
+    return _JOBS.get(name, name), options
+
+
+def told(world: World, name: str, options: dict[str, Any]) -> str:
+    """What a job answers, or fails with; what it wrote is undone."""
+    job = load_jobs()[name]
+    found: Any = None
+
+    def ask() -> Any:
+        given = dict(options)
+        if "update" in given and name != "update":
+            effect = load_jobs()["rehearse"].function(world, update=given.pop("update"))
+            given |= {key: [*given.get(key, ()), *quads] for key, quads in effect.items() if quads}
+        if name == "found":
+            return load_jobs()["propose_all"].function(world, author="key", findings=job.function(world, **given))
+        answer = job.function(world, **given, **({"author": "key"} if job.write and "author" not in given else {}))
+        return [answer[0], b"".join(answer[1]).decode()] if job.streams else answer
+
+    try:
+        with contextlib.suppress(_BackError), world.transaction():
+            found = ask()
+            raise _BackError
+    except (WorldsError, ValueError, TypeError) as error:
+        return f"{type(error).__name__} {getattr(error, 'kind', '')} {error}"
+    return plain(found if isinstance(found, bytes) else encoded(found))
+
+
+def worlds_of(scoped: bool) -> list[World]:
+    """The two worlds as a client sees them whose key has no scope, or one of a graph."""
+    made = pair(scoped)
+    for one in made:
+        one.memories_hidden = not scoped
+    return [one.only(graphs=OPEN) if scoped else one for one in made]
+
+
+@pytest.mark.parametrize("scoped", [False, True], ids=["memory", "graph"])
+def test_no_answer_tells_what_may_not_be_read(scoped: bool, long: bool) -> None:
+    # Whether a key has the level is settled before it is looked at what it says: so what the level admin may is asked.
+    seen = worlds_of(scoped)
+    chosen = [
+        (operation, given)
+        for operation, given in requests()
+        if operation.name not in ELSEWHERE and (operation.name != "query" or "query" in given)
+    ]
+    differ = []
+    for operation, given in chosen if long else chosen[5 * scoped :: 80]:
+        name, options = asked(operation, given)
+        one, other = (told(world, name, options) for world in seen)
+        if one != other:
+            differ.append((operation.name, given, one, other))
+        assert "TypeError" not in one, (operation.name, given, one)
+    assert differ == []
+
+
+@pytest.mark.parametrize(
+    ("job", "options"),
+    [
+        ("merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
+        ("propose", {"merge": [f"{E}mars", f"{E}hidden"], "add": ["<urn:x> <urn:y> <urn:z> ."]}),
+        ("propose", {"remove": [f'<{E}hidden> <{E}hates> "asthma" <{E}shut> .']}),
+        ("split", {"revision": 2}),
+    ],
+    ids=["merge", "merge that is proposed", "removal that is proposed", "split"],
+)
+def test_a_scope_refuses_alike_what_is_elsewhere_and_what_is_nowhere(job: str, options: dict[str, Any]) -> None:
+    one, other = (told(world, job, options) for world in worlds_of(True))
+    assert (one, "TypeError" in one) == (other, False)
+
+
+HIDDEN = f'<{E}hidden> <{E}hates> "asthma" <{MEMORY}ann> .'
+
+
+@pytest.mark.parametrize(
+    ("job", "options"),
+    [
+        ("propose", {"add": ["<urn:a> <urn:b> <urn:c> ."], "relies_on": [HIDDEN]}),
+        ("end", {"quad": [f"{E}hidden", f"{E}hates", '"asthma"', f"{MEMORY}ann"]}),
+        ("reinstate", {"quad": [f"{E}hidden", f"{E}likes", f"{E}hates", f"{MEMORY}ann"]}),
+        ("merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
+        ("quads", {"remove": [HIDDEN]}),
+        ("quads", {"add": [f'<{E}mars> <{E}sufferz> "x" .']}),
+        ("rehearsal", {"update": f"INSERT DATA {{ GRAPH <{MEMORY}ann> {{ {HIDDEN.rsplit(' ', 2)[0]} }} }}"}),
+        ("propose", {"update": f"DELETE DATA {{ GRAPH <{MEMORY}ann> {{ {HIDDEN.rsplit(' ', 2)[0]} }} }}"}),
+        ("history", {}),
+        ("revision", {"revision": 2}),
+        ("undo", {"revision": 2}),
+        ("stats", {}),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_was_an_oracle_tells_nothing(job: str, options: dict[str, Any]) -> None:
+    one, other = (told(world, job, options) for world in worlds_of(False))
+    assert one == other
+
+
+def test_a_memory_that_is_named_is_refused_whether_it_is_there_or_not() -> None:
+    world = worlds_of(False)[0]
+    quads = [(f"{E}hidden", f"{E}hates", '"asthma"', f"{MEMORY}{who}") for who in ("ann", "nobody")]
+    for quad in quads:
+        template = f"GRAPH ?g {{ <{quad[0]}> <{quad[1]}> {quad[2]} }}"
+        updates = [
+            *(f"{what} <{quad[3]}>" for what in ("CLEAR GRAPH", "CREATE GRAPH", "COPY DEFAULT TO")),
+            f"DELETE {{ {template} }} WHERE {{ BIND(<{quad[3]}> AS ?g) }}",
+        ]
+        asks: list[Callable[[], object]] = [
+            partial(world.end, quad),
+            partial(world.remove, [quad]),
+            partial(world.propose, add=[("urn:a", "urn:b", "urn:c")], relies_on=[quad]),
+            *(partial(verb, update) for update in updates for verb in (world.update, world.rehearse)),
+        ]
+        for ask in asks:
+            with pytest.raises(ReadOnlyError, match=SCOPE_ALONE):
+                ask()
+    with pytest.raises(ArgumentError, match="there is nothing about"):
+        world.merge(f"{E}mars", f"{E}hidden")

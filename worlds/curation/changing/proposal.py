@@ -1,0 +1,129 @@
+"""A change that waits for somebody to decide on it, or that was decided."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias
+
+import pyoxigraph as ox
+
+from worlds.graph.patches import read_patch
+from worlds.graph.records import As, Count, Node, Number, Record
+from worlds.graph.terms import quad_to_rdflib, to_oxigraph
+from worlds.revisions.edits import READ, Around, Edits, InQuads, edits_of
+
+Status: TypeAlias = Literal["open", "accepted", "rejected"]
+Chosen: TypeAlias = Literal["open", "accepted", "rejected", "any"]
+
+
+def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
+    return [" ".join(str(to_oxigraph(term)) for term in quad if term is not None) for quad in quads]
+
+
+_NQUADS = As(_as_nquads, list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Record):
+    """What somebody said of a proposal, and when (in UTC).
+
+    `replaced` is the RDF Patch that the proposal had before, where its author gave it another one.
+    """
+
+    time: datetime.datetime
+    author: str | None
+    text: str
+    replaced: str | None = None
+
+
+@dataclass(frozen=True)
+class Proposal(Record):
+    """A change that waits, or that was decided.
+
+    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch, `edits` the same by
+    entity; that of a merge is what merging would have done then, and `merged` names the entity to keep and the others.
+    `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
+    1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
+    what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
+    was left to do.
+    """
+
+    _also = ("content_author", "version", "added", "removed", "edits")
+    _untold = ("patch", "relies_on", "around")
+
+    id: Number
+    status: Status
+    kind: str
+    time: datetime.datetime
+    author: str | None
+    why: str | None
+    confidence: float | None
+    base: Count
+    patch: str
+    merged: tuple[Node, ...]
+    relies_on: tuple[Any, ...]
+    validation: tuple[str, ...]
+    discussion: tuple[Remark, ...]
+    reviewer: str | None
+    decided: datetime.datetime | None
+    decision: str | None
+    revision: int | None
+    moved: tuple[str, ...] = ()
+    around: Around = field(default=InQuads(()), repr=False, compare=False)
+
+    @cached_property
+    def edits(self) -> Edits:
+        """The change by entity, with the old value of each beside the new one; see `Diff.edits`."""
+        added, removed = self.quads
+        return edits_of(removed[:READ], added[:READ], self.around, counts=(len(added), len(removed)))
+
+    @cached_property
+    def quads(self) -> tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]:
+        """The quads to add, and those to remove, as pyoxigraph has them."""
+        rows = [row for row in read_patch(io.BytesIO(self.patch.encode()), "patch") if row.quad is not None]
+        added, removed = ([row.quad for row in rows if row.code == code and row.quad] for code in ("A", "D"))
+        return tuple(added), tuple(removed)
+
+    @property
+    def version(self) -> int:
+        """Which change this is: 1 as it was proposed, one more with each amendment that gave it another."""
+        return 1 + sum(one.replaced is not None for one in self.discussion)
+
+    @property
+    def content_author(self) -> str | None:
+        """Who gave the change that it has now."""
+        amended = [one.author for one in self.discussion if one.replaced is not None]
+        return amended[-1] if amended else self.author
+
+    @property
+    def added(self) -> Annotated[tuple[Any, ...], _NQUADS]:
+        """The quads to add, as tuples of rdflib terms."""
+        return tuple(map(quad_to_rdflib, self.quads[0]))
+
+    @property
+    def removed(self) -> Annotated[tuple[Any, ...], _NQUADS]:
+        """The quads to remove, as tuples of rdflib terms."""
+        return tuple(map(quad_to_rdflib, self.quads[1]))
+
+
+class Listed(list[Proposal]):
+    """Proposals, of which there are `total` from the first on; `notes` say how to go on where a limit left some out."""
+
+    def __init__(self, found: Iterable[Proposal], total: int) -> None:
+        super().__init__(found)
+        self.total = total
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say."""
+        more = self.total - len(self)
+        after = f"after={self[-1].id}" if self else "a higher limit"
+        return (f"{more:,} more of these proposals: {after} gives the next",) if more > 0 else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proposals as JSON-ready values."""
+        return {"proposals": [one.to_dict() for one in self], "total": self.total, "notes": self.notes}
