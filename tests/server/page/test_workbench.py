@@ -434,6 +434,8 @@ def test_health_tells_what_is_wrong_and_shapes_show_their_effect(bench: Callable
     page.get_by_role("button", name="Save the shapes").click()
     expect(page.locator(".notice")).to_contain_text("Shapes saved")
     assert len(httpx.get(f"{tab.url}/validate").json()["results"]) == 17
+    page.get_by_label("Shapes, as Turtle").focus()
+    page.keyboard.press("Control+End")
     page.keyboard.insert_text(
         '\ns:Odd a sh:NodeShape ; sh:targetClass s:Rover ; sh:pattern "(" . s:Idle sh:targetClass s:Nothing .\n'
     )
@@ -443,7 +445,6 @@ def test_health_tells_what_is_wrong_and_shapes_show_their_effect(bench: Callable
     expect(page.locator(".effect .notes").last).to_contain_text("Nothing")
     expect(page.locator(".effect .status")).to_have_text("17 violations")
     tab.expected += ["400", "412"]
-    page.keyboard.press("Control+End")
     page.get_by_label("Shapes, as Turtle").focus()
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("\nthis is no Turtle")
