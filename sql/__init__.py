@@ -17,7 +17,9 @@ from typing import TypeAlias
 from zlib import crc32
 
 SQL_FOLDER = Path(__file__).parent
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
+FIRST_VERSION = 10
+"""The oldest schema version that opens; a migration leads from each version since to the next."""
 
 STATEMENT = 1 << 30
 """Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""
@@ -110,6 +112,9 @@ def schema() -> str:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """(schema version that it leads to, script), in order; from an empty database they end in `schema()`."""
+    """(Schema version, script that leads to it), in order: FIRST_VERSION from an empty database, then each later one.
+
+    Empty until the schema first changes: then `schema.sql` as it was becomes the script of FIRST_VERSION.
+    """
     files = sorted((SQL_FOLDER / "migrations").glob("[0-9]*.sql"))
     return [(int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files]

@@ -1,5 +1,4 @@
--- The tables of one world, as of schema version 9.
--- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
+-- The tables of one world, as of schema version 10.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
 CREATE TABLE meta (

@@ -2,7 +2,7 @@
 
     WorldsError
     ├── OpenError        the file is missing, locked, not a world, unreadable, or the key is wrong
-    ├── SchemaError      the world was written by a newer or an unknown schema
+    ├── SchemaError      the world was written by a newer version, or before the first release
     ├── ParseError       RDF input that does not parse (source, line, column)
     ├── QueryError       SPARQL or full-text input that does not parse or cannot be evaluated (line, column)
     │   └── QueryTimeout     the time limit passed
@@ -53,7 +53,7 @@ class OpenError(WorldsError):
 
 
 class SchemaError(WorldsError):
-    """The world's schema is newer than this library, or unknown to it."""
+    """The world's schema is newer than this library, or older than the first release."""
 
     kind = "schema"
     status = 503

@@ -105,8 +105,8 @@ def open(
     gives others; they come before those of the world's policy.
 
     OpenError if there is no file and `create` is False, it is not a world, or the driver cannot be had; SchemaError if
-    it is a newer world; EmbedderError if `embedder` was named and does not fit what the world was embedded with;
-    ReadOnlyError if the folder cannot be written to and `read_only` is False.
+    it is of a newer version, or of before the first release; EmbedderError if `embedder` was named and does not fit
+    the vectors of the world; ReadOnlyError if the folder cannot be written to and `read_only` is False.
     """
     if isinstance(path, str) and is_address(path):
         if vector_index is True or encryption_key is not None or durability != "normal" or driver == SQLITE:

@@ -113,6 +113,12 @@ def test_a_world_of_a_newer_schema(path: Path) -> None:
     refused(path, SchemaError, r"has schema 99, this library knows \d+: upgrade with `pip install -U worlds-kg`")
 
 
+def test_a_world_of_before_the_first_release(path: Path) -> None:
+    made(path, 2)
+    database(path, "UPDATE meta SET value = 9 WHERE name = 'schema_version'")
+    refused(path, SchemaError, r"has schema 9, .* run `worlds export \S+ all.nq`.* no history")
+
+
 def test_wrong_paths(tmp_path: Path) -> None:
     for name, said in (
         ("ftp://example.org/world", "is not the path of a file"),

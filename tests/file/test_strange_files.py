@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -18,9 +17,6 @@ from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.strange import KINDS, change
 from worlds import OpenError
-from worlds.sql import migrations
-from worlds.sql.connection import Connection
-from worlds.sql.drivers import NAMES
 from worlds.texts.policy import TextPolicy
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
@@ -117,54 +113,6 @@ def test_every_world_of_ours_is_opened(path: Path, tokenizer: str, vector_index:
     with worlds.open(path, embedder=None) as world:
         assert len(world) == 1
         assert world.check().ok
-
-
-def of_version(path: Path, version: int) -> None:
-    """A world of an older release: a text that holds since revision 1, and one that held until revision 2."""
-    connection = Connection(str(path))
-    for target, script in migrations():
-        if target <= version:
-            connection.script(script)
-    terms = [
-        (1, "urn:a"),
-        (1, "http://www.w3.org/2000/01/rdf-schema#label"),
-        (3, "red kite"),
-        (3, "old kite"),
-        (1, "urn:g"),
-    ]
-    rows = [(number, kind, value, crc32(value.encode()) & 0x7FFFFFFF) for number, (kind, value) in enumerate(terms, 1)]
-    about = [("format", "worlds"), ("schema_version", version), ("created", "2026-01-01T00:00:00+00:00")]
-    connection.insert("INSERT INTO meta (name, value)", about)
-    connection.insert("INSERT INTO terms (id, kind, value, hash)", rows)
-    connection.insert("INSERT INTO quads (id, subject, predicate, object, graph, revision)", [(1, 1, 2, 3, 5, 1)])
-    connection.insert(
-        "INSERT INTO removed_quads (subject, predicate, object, graph, revision, removed)", [(1, 2, 4, 0, 1, 2)]
-    )
-    connection.insert(
-        "INSERT INTO revisions (revision, time, author, added, removed, first_quad)",
-        [(1, "2026-01-01T00:00:00+00:00", "ann", 2, 0, 1), (2, "2026-01-02T00:00:00+00:00", "bob", 0, 1, 3)],
-    )
-    connection.insert("INSERT INTO chunks (term, start, end)", [(3, 0, 8)])
-    connection.close()
-
-
-@pytest.mark.parametrize("drivers", [NAMES, NAMES[::-1]])
-@pytest.mark.parametrize("version", [version for version, _ in migrations()])
-def test_a_world_of_every_version_is_opened_searched_and_changed(
-    path: Path, version: int, drivers: tuple[str, ...]
-) -> None:
-    of_version(path, version)
-    for number, driver in enumerate(drivers):
-        with worlds.open(path, embedder=HashingEmbedder(), driver=driver) as world:  # type: ignore[arg-type]  # a name
-            assert world.search("kite", mode="text")[0].text in ("red kite", "new kite 0")
-            world.add([("urn:b", "rdfs:label", f'"new kite {number}"')])
-            assert len(world.search("kite")) == number + 2
-            assert [entry.author for entry in world.history()][-2:] == ["bob", "ann"]
-            assert sorted(str(quad[2]) for quad in world.at(1).quads("urn:a")) == ["old kite", "red kite"]
-            assert world.check().ok
-    with worlds.open(path, embedder=None) as world:
-        world.undo(2)
-        assert sorted(hit.text for hit in world.search("old kite", limit=1)) == ["old kite"]
 
 
 OPEN = """

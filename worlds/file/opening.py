@@ -13,13 +13,14 @@ from worlds.errors import OpenError, ReadOnlyError, SchemaError
 from worlds.file.backup import clear_drafts
 from worlds.file.objects import check_objects, checked, definitions_of, objects_of
 from worlds.permissions import believe_logs
-from worlds.sql import SCHEMA_VERSION, migrations, schema, statements
+from worlds.sql import FIRST_VERSION, SCHEMA_VERSION, migrations, schema, statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import AUTO, LIBSQL, SQLITE, check_name, native
 from worlds.sql.identity import GONE, check_log, require_one_name
 
 _SQL = statements("queries.sql")
 FORMAT = "worlds"
+LAST_OF_OLD = "3fa7bb1"  # the last commit that reads schemas below FIRST_VERSION
 DURABILITIES = ("normal", "full")
 _LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
 REPLICAS = "-follow"
@@ -199,7 +200,10 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
 
 
 def version_of(connection: Connection, path: str) -> int:
-    """The schema version of the file, 0 for an empty one; OpenError for what is no world, or has SQL of its own."""
+    """The schema version of the file, 0 for an empty one.
+
+    OpenError for a file that is not a world, or has SQL of its own; SchemaError for one of before the first release.
+    """
     definitions = definitions_of(connection)
     objects = () if definitions in checked else objects_of(connection, path)
     if definitions not in checked and not objects:
@@ -210,6 +214,12 @@ def version_of(connection: Connection, path: str) -> int:
     version = about.get("schema_version")
     if about.get("format") != FORMAT or not isinstance(version, int) or version < 1:
         raise OpenError(f"{path} is a database, but not a world")
+    if version < FIRST_VERSION:
+        raise SchemaError(
+            f"{path} has schema {version}, of before the first release, which this library cannot read: with commit "
+            f"{LAST_OF_OLD} of this project, run `worlds export {path} all.nq`, and load all.nq here. N-Quads holds "
+            "the quads, but no history, proposals, sources or memories"
+        )
     if version <= SCHEMA_VERSION:
         check_objects(objects, path)
         checked.add(definitions)
