@@ -56,6 +56,7 @@ class Connection:
         self.path = path  # as the caller wrote it
         self.file = path if path == ":memory:" else os.path.realpath(path)  # also after a change of folder
         self.read_only = read_only
+        self.replaced: list[Callable[[], None]] = []  # called when another file has taken this one's place
         self.timeout = min(timeout, _LONGEST_TIMEOUT)
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
@@ -424,6 +425,23 @@ class Connection:
                 yield
             finally:
                 self._watch = before
+
+    @property
+    def location(self) -> str:
+        """The path of the file; the address of a world on a server."""
+        return self.path
+
+    @property
+    def replica(self) -> Any:
+        """The state of the replica (`Replica`) of a world on a server; None for a file of its own."""
+        return None
+
+    def refresh(self) -> None:
+        """Wait until all that the server has now is here; nothing for a file of its own."""
+
+    def anew(self, write: Callable[[], T], *, once: bool) -> T:
+        """Return the result of `write`, which a world on a server does again after a conflict, if not `once`."""
+        return write()
 
     def vacuum(self) -> None:
         """Rebuild the file without its unused pages, and empty its log. WorldsError inside a transaction.

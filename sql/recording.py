@@ -13,7 +13,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from worlds.errors import ConflictError, OpenError, ReadOnlyError, UncertainError, WorldsError
 from worlds.sql import Statement, statements
@@ -23,7 +23,10 @@ from worlds.sql.hrana import Hrana, StaleError, Step, Transaction
 from worlds.sql.identity import Identity
 from worlds.sql.locks import write_lock
 
+T = TypeVar("T")
+
 _SQL = statements("remote.sql")
+_TRIES = 12
 _COMMENT = re.compile(r"\A(?:\s+|--[^\n]*\n)*")
 _WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER)\b", re.IGNORECASE)
 _WITH_WRITES = re.compile(r"\bWITH\b.*?\b(?:INSERT|UPDATE|DELETE|REPLACE)\s+(?:INTO|OR|FROM|\w+\s+SET)\b", re.I | re.S)
@@ -46,8 +49,7 @@ class RecordingConnection(Connection):
 
     `nudge` has the follower bring what is new, and waits for it a moment; it is told the replica's last write where the
     primary is known to have it in its past, so that the follower need not ask.
-    `lagging` says how old the replica may be: it raises where it is older. `changed` is called when another file has
-    taken the replica's place.
+    `lagging` says how old the replica may be: it raises where it is older.
     """
 
     rebuilding_pays = 0.01  # the primary sends a page to each replica whenever it leaves its cache of 2 MB
@@ -69,7 +71,6 @@ class RecordingConnection(Connection):
         self._lagging = lagging
         self._locked: Transaction | None = None
         self._reopening = False
-        self.changed: list[Callable[[], None]] = []
         self.conflicted = False  # whether the last write that failed did for this reason
         self._contended = -_CONTENDED  # when another writer was last seen to be faster
         super().__init__(path, timeout=timeout, read_only=read_only, driver=LIBSQL)
@@ -186,6 +187,25 @@ class RecordingConnection(Connection):
         """Whether other writers are writing, so that it pays to hold the lock around a write."""
         return time.monotonic() - self._contended < _CONTENDED
 
+    def anew(self, write: Callable[[], T], *, once: bool) -> T:
+        """Return the result of `write`, done again after a conflict: with the primary's lock then.
+
+        While others are writing, it is locked at once: what is recorded in vain costs both sides more than to wait in
+        line. Not inside a transaction, whose other parts cannot be done again, and not `once`.
+        """
+        if self.in_transaction or once:
+            return write()
+        for attempt in range(_TRIES):
+            self.conflicted = False
+            try:
+                with self.locking() if attempt or self.contended else contextlib.nullcontext():
+                    return write()
+            except ConflictError:
+                if not self.conflicted or attempt + 1 == _TRIES:
+                    raise
+                self.retried()
+        raise AssertionError
+
     def _send(self, steps: list[Step], before: LastWrite) -> None:
         """Have the primary do the steps, if it is where the replica is, and wait until they are here."""
         mark = secrets.token_hex(8)
@@ -281,6 +301,9 @@ class RecordingConnection(Connection):
     def count_conflict(self) -> None:
         """Is called when another writer was faster."""
 
+    def retried(self) -> None:
+        """Count a write that is done anew."""
+
     def hindrance(self) -> str | None:
         """Why nothing comes from the primary; None while something is known to bring it."""
         return "nothing follows it"
@@ -333,7 +356,7 @@ class RecordingConnection(Connection):
         self._version = None
         self._forget()
         self.rollbacks += 1  # whatever was read before may not be there
-        for listener in self.changed:
+        for listener in self.replaced:
             listener()
 
     def _open_anew(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -19,13 +18,11 @@ from worlds.graph.terms import to_rdflib
 from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
-from worlds.remote.memories import RemoteMemories
-from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
 from worlds.scopes.copied import Showing, Views, copied
 from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
-from worlds.scopes.refusing import outside, past
+from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.sparql.index import PLACES, Place
@@ -34,24 +31,20 @@ from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from worlds.graph.terms import GraphName
-    from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
 from worlds.validity.times import moment
 from worlds.verbs.auditing import Auditing
+from worlds.verbs.calling import verb
 from worlds.verbs.curating import Curating
 from worlds.verbs.following import Following
-from worlds.verbs.in_time import done
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
 from worlds.verbs.searching import Searching
 from worlds.verbs.settings import Settings
 from worlds.verbs.stating import Stating
-from worlds.verbs.table import VERBS
 from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import Writing
 
@@ -150,7 +143,7 @@ def _open_replica(
     chosen = resolve_embedder(embedder)
     connection = open_replica(url, **options)
     try:
-        return RemoteWorld(
+        return World(
             connection, chosen, demanded=embedder not in ("auto", None), vector_index="auto",
             sparql_index=sparql_index, search=search,
         )  # fmt: skip
@@ -171,8 +164,8 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     @property
     def path(self) -> str:
-        """The path of the world's file; ":memory:" for a world without one."""
-        return self._connection.path
+        """The path of the world's file; the address of a world on a server; ":memory:" for a world without a file."""
+        return self._connection.location
 
     @property
     def driver(self) -> str:
@@ -181,12 +174,19 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     @property
     def replica(self) -> Replica | None:
-        """How the replica of a world on a server stands to that; None for a world that is a file of its own."""
-        return None
+        """The state of the replica of a world on a server; None for a world that is a file of its own."""
+        replica: Replica | None = self._written.replica
+        return replica
 
+    @verb
     def refresh(self) -> None:
-        """Wait until all that the server has now is here; nothing for a world that is a file of its own."""
+        """Wait until all that the server has now is here; nothing for a world that is a file of its own.
 
+        OpenError if the server cannot be reached.
+        """
+        self._written.refresh()
+
+    @verb
     def only(self, *, graphs: object) -> World:
         """The world seen through these graphs ("default" is the default graph): it reads as if it held nothing else.
 
@@ -206,7 +206,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         with self._connection.lock:
             found = scopes.pop((names, time), None)
             if found is None or found._connection.closed:
-                found = MemoryWorld(self, names, time) if memories else self._scoped(self, names)
+                found = MemoryWorld(self, names, time) if memories else ScopedWorld(self, names)
             scopes[names, time] = found  # the newest last
             while len(scopes) > most:
                 del scopes[next(iter(scopes))]
@@ -233,16 +233,15 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         """The graphs that it is seen through, as `only` takes them; None for a world that is seen whole."""
         return None
 
+    def _require(self, what: str) -> None:
+        """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
+
     def _names(self, graphs: object) -> tuple[GraphName, ...]:
         """The graphs of a scope, each once, in one order."""
         names = sorted({self._namespaces.graph(graph) for graph in listed(graphs)}, key=str)
         if not names:
             raise ValueError("a scope is of one graph at least")
         return tuple(names)
-
-    @property
-    def _scoped(self) -> type[ScopedWorld]:
-        return ScopedWorld
 
     @property
     def _written(self) -> Connection:
@@ -257,6 +256,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
     def _memories(self) -> _Scopes:
         return {}
 
+    @verb
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
         with self._connection.lock, contextlib.suppress(WorldsError):
@@ -286,41 +286,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         return True  # an empty world is a world
 
 
-class RemoteWorld(RemoteMemories, World):
-    """A world on a server, read from a replica here. A single verb that another writer was faster than is done anew."""
-
-    _connection: ReplicaConnection
-
-    def __init__(self, connection: ReplicaConnection, *arguments: Any, **options: Any) -> None:
-        super().__init__(connection, *arguments, **options)
-        connection.changed.append(self._forget)
-
-    @property
-    def path(self) -> str:
-        """The world's address."""
-        return str(self._connection.address)
-
-    @property
-    def replica(self) -> Replica | None:
-        """How the replica stands to the server."""
-        return self._connection.replica
-
-    @property
-    def _scoped(self) -> type[ScopedWorld]:
-        return ScopedRemoteWorld
-
-    def refresh(self) -> None:
-        """Wait until all that the server has now is here; OpenError if the server cannot be reached."""
-        self._connection.refresh()
-
-    def _forget(self) -> None:
-        """Forget what was read from a file that another has replaced."""
-        self._dictionary.forget()
-        self._codes.forget()
-        self._sparql.drop()
-
-
-class ScopedWorld(Forwarding, World):
+class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it forwards take any options
     """A world seen through some of its graphs; made by `World.only`. It reads its slice, and writes to the world."""
 
     _connection: SliceConnection
@@ -337,6 +303,10 @@ class ScopedWorld(Forwarding, World):
         self._gate.memories, self._sparql.remembered = False, None
         self._namespaces = ScopedNamespaces(connection, self._slice.single)
         self._writer = ScopedWriter(world, self, self._slice)
+
+    def _require(self, what: str) -> None:
+        if what in OUTSIDE or what.startswith("setting "):
+            refuse(what)
 
     def _cut(self, connection: SliceConnection) -> Slice:
         return Slice(self._world, self, connection, self._graphs)
@@ -361,15 +331,6 @@ class ScopedWorld(Forwarding, World):
         """The graphs that it is seen through, as `only` takes them."""
         return tuple("default" if isinstance(name, ox.DefaultGraph) else to_rdflib(name) for name in self._graphs)
 
-    @property
-    def replica(self) -> Replica | None:
-        """How the replica of a world on a server stands to that; None for a world that is a file of its own."""
-        return self._world.replica
-
-    def refresh(self) -> None:
-        """Wait until all that the server has now is here; nothing for a world that is a file of its own."""
-        self._world.refresh()
-
     def only(self, *, graphs: object) -> World:
         """The part of this scope that has these graphs alone. ReadOnlyError for a graph outside of it."""
         names = self._names(graphs)
@@ -385,31 +346,6 @@ class ScopedWorld(Forwarding, World):
             if self._history.check(revision) and not self._history.numbered([revision]):
                 raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
         return revision
-
-
-def _forwarded(name: str, first: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[..., Any]:
-    """A verb that the world itself does, where it may change the scope's graphs alone; `of` looks at the `first`."""
-
-    def forwarded(self: ScopedWorld, /, *all: Any, **options: Any) -> Any:
-        given, *more = all or (options.pop(first),)
-        if name == "add_document" and options.get("graph") is None:
-            options["graph"] = self._slice.single
-        return self._inside(getattr(self._world, name), of(self, given), *more, **options)
-
-    return functools.wraps(getattr(World, name))(forwarded)
-
-
-for _name, _first, _of in (
-    ("add_document", "iri", lambda self, iri: iri),
-    *((one, "revision", ScopedWorld._listed) for one in ("undo", "split")),
-    ("accept", "id", lambda self, id: self.proposal(id).id),
-):
-    setattr(ScopedWorld, _name, _forwarded(_name, _first, _of))
-for _name in ("bind", "set_guard", "sync", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
-    setattr(ScopedWorld, _name, outside(World, _name))
-for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
-    setattr(ScopedWorld, _name, getattr(World, _name).setter(outside(World, f"setting {_name}")))
-setattr(ScopedWorld, "sources", property(outside(World, "sources")))  # noqa: B010  # as below
 
 
 class MemoryWorld(ScopedWorld):
@@ -447,6 +383,9 @@ class CopiedWorld(Showing, World):
         self._search_defaults = world._search_defaults
         self._show(time)
 
+    def _require(self, what: str) -> None:
+        refuse_past(what)
+
 
 class PastWorld(World):
     """A world as it was, which can only be read; made by `Past.world`."""
@@ -462,31 +401,11 @@ class PastWorld(World):
         self._writer = PastWriter(f"the world as it was at revision {revision}")
         self._revision = revision
 
+    def _require(self, what: str) -> None:
+        refuse_past(what)
+
     def __repr__(self) -> str:
         return f"<World {self.path} at revision {self._revision}>"
-
-
-for _class in (PastWorld, CopiedWorld):
-    for _verb in VERBS.values():
-        if _verb.effect != "reads":
-            setattr(_class, _verb.name, past(World, _verb.name))
-    setattr(_class, "sources", property(past(World, "sources")))  # noqa: B010  # a type-checker takes it for the field
-    for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
-        setattr(_class, _name, getattr(World, _name).setter(past(World, f"setting {_name}")))
-for _verb in VERBS.values():
-    setattr(World, _verb.name, done(_verb, getattr(World, _verb.name)))
-
-
-class ScopedRemoteWorld(RemoteMemories, ScopedWorld):
-    """A scope of a world on a server."""
-
-
-for _verb in VERBS.values():
-    if _verb.retried:
-        setattr(RemoteWorld, _verb.name, retried(getattr(World, _verb.name)))
-        setattr(ScopedRemoteWorld, _verb.name, retried(getattr(ScopedWorld, _verb.name)))
-for _setting in ("policy", "default_graph", "retention", "guard", "shapes"):
-    setattr(RemoteWorld, _setting, getattr(World, _setting).setter(retried(getattr(World, _setting).fset)))
 
 
 def connection_of(world: World) -> Connection:

@@ -122,8 +122,10 @@ def test_notes_stand_below_their_paragraph() -> None:
     (told,) = read(paragraph(run("claim")), header1=run("top"), comments="").left_out
     assert told == "its parts comments.xml, header1.xml are not read"
     odd = "<w:r><w:sym w:font='Wingdings' w:char='F04A'/></w:r>" + run("claim") + "<w:altChunk/>"
-    told = read(paragraph(odd)).left_out
-    assert told == ("what it imports is not read", "its symbols of the font Wingdings are not read")
+    assert read(paragraph(odd)).left_out == (
+        "what it imports is not read",
+        "its symbols of the font Wingdings are not read",
+    )
 
 
 def test_what_a_book_lacks_is_named_and_the_rest_is_read() -> None:

@@ -274,12 +274,6 @@ def test_no_module_needs_itself() -> None:
     assert needs == {}
 
 
-def test_no_module_is_long() -> None:
-    assert {
-        module: count for module, path in MODULES.items() if (count := path.read_text("utf-8").count("\n")) > 500
-    } == {}
-
-
 def test_one_module_touches_each_driver() -> None:
     # Both drivers and the standard library's sqlite3 in one process would take away each other's locks.
     touching = {module for module in MODULES if imported(module) & {"libsql", "libsql_experimental", "sqlite3", "apsw"}}

@@ -42,6 +42,7 @@ from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS, difference, find_quads, unique_quads
 from worlds.revisions.gate import Change
 from worlds.sql import statements
+from worlds.sql.retrying import retried
 from worlds.validity.times import literal, microseconds, now
 from worlds.vectors.embedding import text_digest
 
@@ -75,6 +76,10 @@ class Memory(Recalling):
     def __repr__(self) -> str:
         return f"<Memory {'/'.join(self.scope)} of {self._parts.path}>"
 
+    @property
+    def _written(self) -> Any:
+        return self._parts._written
+
     # -- how long -------------------------------------------------------------------------------------------------
 
     @property
@@ -93,6 +98,7 @@ class Memory(Recalling):
             self._parts._dictionary.forget()
             raise
 
+    @retried
     def sweep(self) -> Forgotten:
         """Write what time has brought: what is outlived goes. Nobody sees it before, either; it takes up space."""
         with self._writing(None, "outlived") as (writing, keep):
@@ -124,6 +130,7 @@ class Memory(Recalling):
 
     # -- writing --------------------------------------------------------------------------------------------------
 
+    @retried
     def retain(
         self,
         told: str | Sequence[Turn],
@@ -191,6 +198,7 @@ class Memory(Recalling):
             tuple(change.notes),
         )
 
+    @retried
     def put(
         self,
         key: str,
@@ -342,6 +350,7 @@ class Memory(Recalling):
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 
+    @retried
     def forget(
         self,
         what: object = None,

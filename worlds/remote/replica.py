@@ -78,6 +78,11 @@ class ReplicaConnection(RecordingConnection):
                 os.kill(status.supervisor, signal.SIGTERM)
 
     @property
+    def location(self) -> str:
+        """The world's address."""
+        return str(self.address)
+
+    @property
     def replica(self) -> Replica | None:
         """How the replica stands to its primary."""
         return self.folder.told()

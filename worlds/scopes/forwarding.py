@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from worlds.scopes.refusing import refuse
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Forwarding(Parts):
     proposal: Callable[[int], Any]
     merge: Callable[..., Any]
     _together: Callable[..., Any]
+    _listed: Callable[[int], int]
 
     @property
     def _whole(self) -> Parts:
@@ -37,6 +39,7 @@ class Forwarding(Parts):
         with self._connection.lock, self._world._gate.within(self._slice.require):
             return verb(*given, **options)
 
+    @verb
     def embed(self, *, rebuild: bool = False, embedder: Any = None, progress: Progress | None = None) -> int:
         """Give the world's pending chunks their vectors; see `World.embed`."""
         if rebuild:
@@ -52,12 +55,39 @@ class Forwarding(Parts):
         written: int = super().export(target, **options)  # type: ignore[misc]  # of World
         return written
 
+    @verb
+    def add_document(self, iri: object, *given: Any, graph: object = None, **options: Any) -> Any:
+        """See `World.add_document`."""
+        home = self._slice.single if graph is None else graph
+        return self._inside(self._world.add_document, iri, *given, graph=home, **options)
+
+    @verb
+    def undo(self, revision: int, **options: Any) -> Any:
+        """See `World.undo`."""
+        return self._inside(self._world.undo, self._listed(revision), **options)
+
+    @verb
+    def split(self, revision: int, **options: Any) -> Any:
+        """See `World.split`."""
+        return self._inside(self._world.split, self._listed(revision), **options)
+
+    @verb
+    def accept(self, id: int, **options: Any) -> Any:
+        """See `World.accept`."""
+        return self._inside(self._world.accept, self.proposal(id).id, **options)
+
+    def backup(self, *given: Any, **options: Any) -> NoReturn:
+        """ReadOnlyError: a backup is of the whole file."""
+        refuse("backup")
+
+    @verb
     def propose(self, **change: Any) -> Any:
         """See `World.propose`."""
         if merged := change.get("merge"):  # as the scope sees it, first: the world knows of more
             self.merge(*merged, dry_run=True)
         return self._left(self._world.propose, **self._of_scope(change))
 
+    @verb
     def amend(self, id: int, **change: Any) -> Any:
         """See `World.amend`."""
         self.proposal(id)
@@ -81,11 +111,13 @@ class Forwarding(Parts):
                 refuse("a proposal that relies on other graphs")
         return self.proposal(made.id)
 
+    @verb
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Any:
         """See `World.reject`."""
         self._world.reject(self.proposal(id).id, why, reviewer=reviewer)
         return self.proposal(id)
 
+    @verb
     def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Any]:
         """See `World.reject_all`."""
         numbers = [self.proposal(id).id for id in ids]

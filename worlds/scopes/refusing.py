@@ -1,32 +1,22 @@
-"""What a part of a world, or the world of another time, refuses to do."""
+"""Verbs and settings that a scope of some graphs, or the world of another time, refuses."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import NoReturn
 
 from worlds.errors import ReadOnlyError
 
+OUTSIDE = {
+    *("bind", "set_guard", "sync", "prune", "compact", "build_vector_index", "drop_vector_index", "sources"),
+}
+"""Verbs of the whole world, which a scope refuses as it does all settings."""
+
 
 def refuse(what: str) -> NoReturn:
-    """ReadOnlyError for what only who sees the whole world may do."""
+    """Raise a ReadOnlyError for a verb that only who sees the whole world may use."""
     raise ReadOnlyError(f"{what} is for who sees the whole world, not for a scope of some graphs", kind="scope")
 
 
-def outside(world: type, name: str) -> Callable[..., NoReturn]:
-    """In the place of a verb of the class `World`: that of a scope, which refuses."""
-
-    def refused(self: object, *given: object, **options: object) -> NoReturn:
-        refuse(name)
-
-    return functools.wraps(getattr(world, name, None) or refused)(refused)
-
-
-def past(world: type, name: str) -> Callable[..., NoReturn]:
-    """In the place of a verb of the class `World`: that of another time, which refuses."""
-
-    def refused(self: object, *given: object, **options: object) -> NoReturn:
-        raise ReadOnlyError(f"{name} would change the world as it was, which cannot be changed")
-
-    return functools.wraps(getattr(world, name, None) or refused)(refused)
+def refuse_past(what: str) -> NoReturn:
+    """Raise a ReadOnlyError for a verb that would change the world of another time."""
+    raise ReadOnlyError(f"{what} would change the world as it was, which cannot be changed")

@@ -14,6 +14,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import is_whole
 from worlds.revisions.rehearsing import rehearsable
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 class Auditing(Parts):
     """The verbs that find what is wrong, or may be."""
 
+    @verb
     def contradictions(
         self,
         *,
@@ -64,6 +66,7 @@ class Auditing(Parts):
             prefixes=self._namespaces.prefixes,
         )
 
+    @verb
     def duplicates(
         self,
         *,
@@ -127,6 +130,7 @@ class Auditing(Parts):
         ]
         return [chance for chance, _ in found], [same for _, same in found]
 
+    @verb
     def decisions(self) -> list[Decision]:
         """What people decided of pairs of entities, oldest first: that they are one, or two.
 
@@ -150,6 +154,7 @@ class Auditing(Parts):
             different = self._provenances.of((None, _DIFFERENT, None), None)
         return decisions(proposals, redirects, different)
 
+    @verb
     @rehearsable(Change)
     def distinct(
         self,
@@ -174,6 +179,7 @@ class Auditing(Parts):
             revision.apply(added=quad_ids(self._connection, self._dictionary, [quad]))
         return revision.change
 
+    @verb
     def report(self, *, after: int | None = None, points: int = 0) -> WorldReport:
         """The health of a world on one page: what it lacks, contradicts and repeats, as ROBOT's report and qSKOS tell.
 

@@ -9,6 +9,7 @@ from worlds.errors import ArgumentError
 from worlds.quads.namespaces import listed
 from worlds.revisions.history import Moment
 from worlds.rules.guard import GuardSetting
+from worlds.verbs.calling import setting, verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class Curating(Parts):
     """The verbs of curation."""
 
+    @verb
     def mentions(self, text: object, *, types: object = None, graphs: object = None) -> Mentions:
         """Which entities a text names, by a label or an alias: where, and how surely, in the order of the text.
 
@@ -38,6 +40,7 @@ class Curating(Parts):
             return found
         return self._linker.mentions(text, types).noting(self._searches.unknown(types=types))
 
+    @verb
     def suggest_links(
         self,
         *,
@@ -60,6 +63,7 @@ class Curating(Parts):
         """
         return self._suggesting.suggest(types=types, graphs=graphs, predicates=predicates, limit=limit, minimum=minimum)
 
+    @verb
     def verify(
         self,
         claim: object,
@@ -96,6 +100,7 @@ class Curating(Parts):
         return self._shapes
 
     @shapes.setter
+    @setting
     def shapes(self, source: object) -> None:
         self._shapes.load(source, mode="replace")
 
@@ -112,9 +117,11 @@ class Curating(Parts):
         return self._guard.setting
 
     @guard.setter
+    @setting
     def guard(self, setting: GuardSetting) -> None:
         self._guard.put(setting)
 
+    @verb
     def set_guard(self, setting: GuardSetting, *, partly: bool = False) -> None:
         """Set `guard`, which is refused (ShapesError) where some of the world's shapes cannot be checked.
 
@@ -122,6 +129,7 @@ class Curating(Parts):
         """
         self._guard.put(setting, partly=partly)
 
+    @verb
     def form(self, iri: object = None, *, types: object = None, language: str | None = None) -> Form:
         """Give the fields in which an entity is edited, or a new one is made: a `Form`.
 
@@ -138,6 +146,7 @@ class Curating(Parts):
         entity = None if iri is None else self._redirects.follow([self._namespaces.entity(iri)])[0]
         return self._forms.form(entity, kinds, language)
 
+    @verb
     def validate(
         self, *, subjects: Iterable[object] | None = None, shapes: object = None, timeout: float | None = None
     ) -> ValidationReport:

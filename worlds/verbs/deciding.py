@@ -14,6 +14,7 @@ from worlds.quads.namespaces import listed
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
+from worlds.verbs.calling import verb
 from worlds.verbs.querying import Querying
 from worlds.verbs.writing import Writing
 
@@ -30,6 +31,7 @@ _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 class Deciding(Querying, Writing):
     """The verbs of curation that decide."""
 
+    @verb
     @rehearsable(Merge)
     def merge(
         self,
@@ -60,6 +62,7 @@ class Deciding(Querying, Writing):
             one, more, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
         )
 
+    @verb
     @rehearsable(Split)
     def split(
         self, revision: int, *, author: str | None = None, message: str | None = None, dry_run: bool = False
@@ -73,6 +76,7 @@ class Deciding(Querying, Writing):
         """
         return self._merging.split(revision, author=author, message=message, dry_run=dry_run)
 
+    @verb
     def propose(
         self,
         *,
@@ -144,6 +148,7 @@ class Deciding(Querying, Writing):
             removed += fewer
         return added, removed
 
+    @verb
     def proposals(
         self,
         *,
@@ -167,6 +172,7 @@ class Deciding(Querying, Writing):
             memories=not self._gate.memories, after=after,
         )  # fmt: skip
 
+    @verb
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""
         return self._shown(id)
@@ -181,6 +187,7 @@ class Deciding(Querying, Writing):
                 raise ArgumentError(f"there is no proposal {id}", kind="proposal")
         return found
 
+    @verb
     def amend(
         self,
         id: int,
@@ -207,6 +214,7 @@ class Deciding(Querying, Writing):
         diff = None if add is remove is update is None else tried.diff
         return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author, own=own)
 
+    @verb
     @rehearsable(Change)
     def accept(
         self,
@@ -228,6 +236,7 @@ class Deciding(Querying, Writing):
         with self._ownership.of_proposal(id):
             return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
+    @verb
     def accept_all(
         self,
         ids: Iterable[int] | Mapping[int, int | None],
@@ -246,16 +255,19 @@ class Deciding(Querying, Writing):
             for id, version in versions.items()
         ]
 
+    @verb
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
         """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
         self._shown(id)
         return self._proposals.reject(id, why, reviewer=reviewer)
 
+    @verb
     def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Proposal]:
         """Reject several proposals, or, after an error, none."""
         with self._connection.transaction():
             return [self.reject(id, why, reviewer=reviewer) for id in ids]
 
+    @verb
     def propose_all(self, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
         """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worlds.errors import OpenError
 from worlds.revisions.writer import Progress
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ class Following(Parts):
     @property
     def sources(self) -> Sources:
         """What the world follows: `add`, `set` and `remove` sources; by name, or one after the other."""
+        self._require("sources")
         return self._sources
 
+    @verb
     def propose_mapping(self, *tables: str | os.PathLike[str], base: str | None = None) -> list[dict[str, Any]]:
         """A mapping for each of some tables that belong together, as CSVW metadata for `load(mapping=…)`, to be edited.
 
@@ -35,6 +38,7 @@ class Following(Parts):
         space = self._chunks.policy.iris.get("namespace")
         return self._tables.proposed([Path(table) for table in tables], space if base is None else base)
 
+    @verb
     def sync(
         self,
         name: str | None = None,

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from worlds.graph.query.running import Interruptible, works
 from worlds.quads.dataset import is_memory
-from worlds.sql.drivers import ended_by
 from worlds.verbs.parts import Parts
-from worlds.verbs.typed import typed
 
 if TYPE_CHECKING:
     from worlds.graph.query.query import Query
     from worlds.graph.terms import Term
     from worlds.search.engine import Searches
-    from worlds.verbs.verb import Verb
 
 F = TypeVar("F", bound=Callable[..., Any])
 W = TypeVar("W", bound=Parts)
@@ -28,17 +23,6 @@ OF_THE_FILE = {
     *("embed", "build_vector_index", "drop_vector_index", "memory", "set_guard"),
 }
 """Verbs that are about what the file holds, whatever time it is."""
-
-AT_ONCE = {"transaction", "only", "at", "as_of", "memory", "interrupt", "interruptible", "refresh", "close"}
-"""Verbs that do no work which could be stopped, or give an object that does it."""
-
-
-def done(verb: Verb, method: F) -> F:
-    """The method of a verb of `World`, with what all verbs do: look at their arguments, meet the clock, and stop."""
-    reads = verb.effect == "reads"
-    if verb.name not in OF_THE_FILE:
-        method = in_time(method, reads=reads)
-    return typed(verb, stoppable(method) if reads and verb.name not in AT_ONCE else method)
 
 
 def in_time(verb: F, *, reads: bool) -> F:
@@ -60,31 +44,6 @@ def in_time(verb: F, *, reads: bool) -> F:
         return verb(world, *arguments, **options)
 
     return seen if reads else written  # type: ignore[return-value]  # the same signature
-
-
-def stoppable(verb: F) -> F:
-    """The verb, which `World.interrupt` ends in another thread."""
-
-    @functools.wraps(verb)
-    def stopped(world: Any, *arguments: Any, **options: Any) -> Any:
-        if works():  # who can stop it is known
-            return verb(world, *arguments, **options)
-        running, work = world._running, Interruptible()
-        running.add(work)
-        try:
-            with work, ended_by(work.go_on):
-                return verb(world, *arguments, **options)
-        finally:
-            running.discard(work)
-
-    return stopped  # type: ignore[return-value]  # the same signature
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[Interruptible]:
-    """What this thread does in the block can be stopped from another one."""
-    with Interruptible() as work, ended_by(work.go_on):
-        yield work
 
 
 def is_memory_named(options: Mapping[str, Any]) -> bool:

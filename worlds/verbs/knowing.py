@@ -12,6 +12,7 @@ from worlds.errors import ArgumentError
 from worlds.graph.terms import to_rdflib
 from worlds.quads.namespaces import listed
 from worlds.texts.facts import Facts
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 class Knowing(Parts):
     """The verbs of entities: resolve, similar, describe, context, neighbourhood, paths, schema."""
 
+    @verb
     def resolve(
         self,
         name: str,
@@ -53,6 +55,7 @@ class Knowing(Parts):
         """
         return self._resolver.resolve(name, context=context, types=types, graphs=graphs, exclude=exclude, limit=limit)
 
+    @verb
     def resolve_all(
         self,
         names: Iterable[str | tuple[str, str | None]],
@@ -70,6 +73,7 @@ class Knowing(Parts):
                 raise TypeError(f"a name is a str, or a pair of a name and its context, not {item!r}")
         return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
 
+    @verb
     def mint(self, label: str | None = None, *, type: object = None, key: str | None = None) -> Minted:
         """An IRI for an entity, by `policy.iris`: that of the one that is there, or a new one that nothing has.
 
@@ -85,6 +89,7 @@ class Knowing(Parts):
         kind = None if type is None else self._namespaces.iri("type", type)
         return self._minting.mint(iris, label=label, type=kind, key=key)
 
+    @verb
     def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
         """Find entities like this one: one hit for each, the likest first, without the entity itself.
 
@@ -96,6 +101,7 @@ class Knowing(Parts):
         """
         return self._similar.find(self._entity(iri), limit=limit, **options)
 
+    @verb
     def describe(
         self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None, as_of: object = None
     ) -> Description:
@@ -115,6 +121,7 @@ class Knowing(Parts):
             told = self._describer.describe(entity, limit=limit, language=language)
             return replace(told, former=self._timelines.former(entity))
 
+    @verb
     def labels(self, iris: Iterable[object], *, language: str | None = None) -> dict[str, str]:
         """What entities are called, by their IRIs, as `describe` has it; those without a label are not there."""
         terms = [self._namespaces.entity(iri) for iri in ([iris] if isinstance(iris, str) else iris)]
@@ -124,6 +131,7 @@ class Knowing(Parts):
             found = Facts(self._connection, self._dictionary).labels(self._chunks.policy, known, language=language)
         return {str(to_rdflib(known[number])): text.label for number, text in found.items()}
 
+    @verb
     def context(
         self,
         question: str,
@@ -161,6 +169,7 @@ class Knowing(Parts):
             return answered(question, self._nearest, self._contexts, self._briefs, options)
         return self._contexts.compose(question, **options)
 
+    @verb
     def brief(self, question: str, *, budget: int = 2000, graphs: object = None, as_of: object = None) -> Brief:
         """What a model needs to write the query that answers a question, in at most `budget` tokens of 3.5 bytes.
 
@@ -174,6 +183,7 @@ class Knowing(Parts):
             return told
         return self._briefs.brief(question, budget)
 
+    @verb
     def neighbourhood(
         self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None, as_of: object = None
     ) -> Neighbourhood:
@@ -188,6 +198,7 @@ class Knowing(Parts):
             return around
         return self._neighbours.neighbourhood(self._entity(iri), hops=hops, limit=limit)
 
+    @verb
     def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10, graphs: object = None) -> list[Path]:
         """The shortest ways between two entities, of `hops` steps at most, over quads in either direction.
 
@@ -199,6 +210,7 @@ class Knowing(Parts):
             return ways
         return self._neighbours.paths(self._entity(start), self._entity(end), hops=hops, limit=limit)
 
+    @verb
     def schema(self, *, limit: int = 50, graphs: object = None, matching: str | None = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
 

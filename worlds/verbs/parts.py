@@ -128,6 +128,7 @@ class Parts:
             embed_new=self._embedder.embed_new,
         )
         self._codes = Codes(connection)
+        connection.replaced.append(self._forget)
         self._running = Running()
         self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
         if demanded and embedder is not None:
@@ -142,6 +143,12 @@ class Parts:
 
         def only(self, *, graphs: object) -> Any:
             """`World.only`."""
+
+    def _forget(self) -> None:
+        """Forget the parts' memory of a file that another has replaced."""
+        self._dictionary.forget()
+        self._codes.forget()
+        self._sparql.drop()
 
     # -- quads ----------------------------------------------------------------------------------------------------
 
@@ -225,6 +232,10 @@ class Parts:
     def _stored(self, graph: ox.NamedNode) -> list[ox.Quad]:
         with self._connection.snapshot():
             return list(quads_of(self._connection, self._dictionary, self._dictionary.find([graph])[0]))
+
+    def _require(self, what: str) -> None:
+        """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
+        raise NotImplementedError
 
     def _past_world(self, revision: int) -> Any:
         """The world as it was after a revision, as a world that can only be read."""

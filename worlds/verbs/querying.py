@@ -22,7 +22,7 @@ from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.sparql.repairing import repaired
-from worlds.verbs.in_time import interruptible
+from worlds.verbs.calling import interruptible, verb
 from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class Querying(Knowing):
     """The verbs of SPARQL."""
 
+    @verb
     def query(
         self,
         query: str,
@@ -109,6 +110,7 @@ class Querying(Knowing):
         deadline_of(seconds)  # complains
         self._subject_patterns.timeout = seconds
 
+    @verb
     def interrupt(self) -> None:
         """Stop what other threads read, which raises QueryError there, as sqlite3's interrupt does.
 
@@ -120,6 +122,7 @@ class Querying(Knowing):
         self._running.interrupt()
         self._connection.interrupt()
 
+    @verb
     def interruptible(self) -> AbstractContextManager[Interruptible]:
         """What this thread does in the block can be stopped from another one, by the block's `interrupt()`.
 
@@ -130,6 +133,7 @@ class Querying(Knowing):
         """
         return interruptible()
 
+    @verb
     def explain(
         self,
         query: str,
@@ -153,6 +157,7 @@ class Querying(Knowing):
         report = None if progress is None else partial(progress, "index")
         return self._queries.explain(asked, report, counts=counts and answer is None, answer=answer)
 
+    @verb
     @rehearsable(Change)
     def update(
         self,
@@ -221,6 +226,7 @@ class Querying(Knowing):
         strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
 
+    @verb
     def rehearse(
         self,
         text: str,

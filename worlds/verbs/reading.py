@@ -12,6 +12,7 @@ from worlds.graph.plain import TripleTerms
 from worlds.graph.targets import file_name
 from worlds.quads.export import export
 from worlds.quads.patterns import to_dataset
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class Reading(Parts):
     """The verbs that read quads, and the file they are in."""
 
+    @verb
     def quads(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
     ) -> Iterator[tuple[Any, Any, Any, Any]]:
@@ -36,6 +38,7 @@ class Reading(Parts):
         pattern = self._namespaces.pattern(subject, predicate, object)
         return self._patterns.quads(pattern, None if graph is None else self._namespaces.graph(graph))
 
+    @verb
     def count(
         self,
         subject: object = None,
@@ -52,10 +55,12 @@ class Reading(Parts):
         pattern = self._namespaces.pattern(subject, predicate, object)
         return self._patterns.count(pattern, None if graph is None else self._namespaces.graph(graph), triples=triples)
 
+    @verb
     def graphs(self) -> list[Any]:
         """The named graphs that exist, empty ones that were created included: their names as rdflib terms, sorted."""
         return self._patterns.graphs()
 
+    @verb
     def to_rdflib(self, *, triple_terms: TripleTerms = "skip") -> rdflib.Dataset:
         """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
 
@@ -66,6 +71,7 @@ class Reading(Parts):
         with self._connection.snapshot():
             return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes, triple_terms)
 
+    @verb
     def export(
         self,
         target: str | os.PathLike[str] | BinaryIO,
@@ -109,18 +115,21 @@ class Reading(Parts):
             )
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
 
+    @verb
     def stats(self) -> Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
         from worlds.file.stats import stats
 
         return stats(self._connection, self._embeddings, without_memories=self._namespaces.memories_hidden)
 
+    @verb
     def check(self) -> CheckReport:
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
         from worlds.file.check import check
 
         return check(self._connection, self._dictionary, self._chunks, self._embeddings, self._sparql)
 
+    @verb
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the world to a new file, as of now; other processes may go on.
 
@@ -128,6 +137,7 @@ class Reading(Parts):
         """
         backup(self._connection, file_name(path))
 
+    @verb
     def compact(self) -> None:
         """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
 

@@ -19,6 +19,7 @@ from worlds.revisions.retention import Retention
 from worlds.revisions.threeway import Conflicting
 from worlds.revisions.undoing import inverse
 from worlds.validity.times import microseconds
+from worlds.verbs.calling import setting, verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 class Remembering(Parts):
     """The verbs of the past: history, provenance, diff, undo, patches, retention."""
 
+    @verb
     def history(
         self,
         limit: int | None = None,
@@ -59,6 +61,7 @@ class Remembering(Parts):
             limit, author=author, message=message, since=since, until=until, before=before, among=among
         )
 
+    @verb
     def memory(self, *, scope: object) -> Memory:
         """What an assistant was told for somebody or something: the `Memory` of a scope, ("user", "ann").
 
@@ -67,13 +70,9 @@ class Remembering(Parts):
         ("user", "ann", "project", "x"). A query that names it by GRAPH is asked of such a scope. ArgumentError for what
         is no scope, ReadOnlyError for one outside of the graphs that this world is seen through.
         """
-        return self._memory_class(self, scope, self._whole)
-
-    @property
-    def _memory_class(self) -> type[Memory]:
         from worlds.memory.memory import Memory
 
-        return Memory
+        return Memory(self, scope, self._whole)
 
     @property
     def _whole(self) -> Parts:
@@ -103,6 +102,7 @@ class Remembering(Parts):
     def memories_hidden(self, hidden: bool) -> None:
         self._namespaces.memories_hidden = self._gate.memories_refused = self._history.memories_hidden = hidden
 
+    @verb
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
     ) -> list[Provenance]:
@@ -115,6 +115,7 @@ class Remembering(Parts):
         pattern = self._namespaces.pattern(subject, predicate, object)
         return self._provenances.of(pattern, None if graph is None else self._namespaces.graph(graph))
 
+    @verb
     def diff(self, a: Moment, b: Moment | None = None) -> Diff:
         """What is different after revision `b` from how it was after revision `a`: the quads added and removed.
 
@@ -124,6 +125,7 @@ class Remembering(Parts):
         """
         return self._history.diff(a, b)
 
+    @verb
     def at(self, revision: Moment) -> Past:
         """The world as it was after a revision, or at a time: see `Past`. It raises what `diff` does."""
         from worlds.revisions.past import Past
@@ -132,6 +134,7 @@ class Remembering(Parts):
             parts = (self._connection, self._dictionary, self._namespaces, self._history)
             return Past(*parts, revision, self._past_world, self._running)
 
+    @verb
     @rehearsable(Change)
     def undo(
         self,
@@ -157,10 +160,12 @@ class Remembering(Parts):
                 written.apply(added, removed)
         return written.change
 
+    @verb
     def patch(self, a: Moment, b: Moment | None = None) -> str:
         """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
         return self.diff(a, b).patch()
 
+    @verb
     @rehearsable(Change)
     def apply_patch(
         self,
@@ -205,11 +210,13 @@ class Remembering(Parts):
         return self._forgetting.retention
 
     @retention.setter
+    @setting
     def retention(self, retention: Retention) -> None:
         with self._connection.transaction():
             self._forgetting.set_retention(retention)
             self._forgetting.retain()
 
+    @verb
     def prune(self, before: int | datetime.datetime) -> int:
         """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
 

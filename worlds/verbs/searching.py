@@ -11,6 +11,7 @@ from worlds.errors import ArgumentError
 from worlds.revisions.history import is_whole
 from worlds.search.hits import RanStatement, SearchResults
 from worlds.search.rerank import Reranker
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _MOST_AROUND = 100  # neighbours of a passage on either side
 class Searching(Parts):
     """Search."""
 
+    @verb
     def search(
         self,
         text: str,
@@ -117,6 +119,7 @@ class Searching(Parts):
             group_by=group_by, per_subject=per_subject, cursor=cursor, facet=facet, explain=explain,
         )  # fmt: skip
 
+    @verb
     def chunk(self, id: int | str, *, around: int = 1) -> Passage:
         """A passage by its number, which `Hit.chunk` gives, or as urn:worlds:chunk:NUMBER; with its neighbours.
 
@@ -129,6 +132,7 @@ class Searching(Parts):
             raise ArgumentError(f"around is a whole number from 0 to {_MOST_AROUND}, not {around!r}")
         return passage(self._connection, self._dictionary, id, around)
 
+    @verb
     def search_sql(self, text: str, **options: Any) -> list[RanStatement]:
         """The SQL statements that a search runs, in their order: (step, SQL, parameters `?1 … ?N`) of each.
 

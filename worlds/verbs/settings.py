@@ -14,6 +14,7 @@ from worlds.quads.namespaces import OWN_PREFIX
 from worlds.revisions.writer import Progress
 from worlds.search.options import kept
 from worlds.texts.policy import TextPolicy
+from worlds.verbs.calling import setting, verb
 from worlds.verbs.parts import Parts
 
 
@@ -25,6 +26,7 @@ class Settings(Parts):
         """Prefix → IRI: the well-known ones, and over them those that loaded files declared or `bind` set."""
         return self._namespaces.prefixes
 
+    @verb
     def bind(self, prefix: str, iri: str) -> None:
         """Set a prefix, for queries, filters and exports; it is stored in the file.
 
@@ -45,6 +47,7 @@ class Settings(Parts):
         return default_graph(self._connection)
 
     @default_graph.setter
+    @setting
     def default_graph(self, setting: DefaultGraphSetting) -> None:
         set_default_graph(self._connection, setting)
 
@@ -54,6 +57,7 @@ class Settings(Parts):
         return self._chunks.policy
 
     @policy.setter
+    @setting
     def policy(self, policy: TextPolicy) -> None:
         if not isinstance(policy, TextPolicy):
             raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
@@ -70,9 +74,11 @@ class Settings(Parts):
         return self._embedder.embedder
 
     @embedder.setter
+    @setting
     def embedder(self, embedder: Embedder | None) -> None:
         self._embedder.embedder = embedder
 
+    @verb
     def embed(
         self,
         *,
@@ -92,6 +98,7 @@ class Settings(Parts):
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
         return self._embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
 
+    @verb
     def build_vector_index(self, *, progress: Progress | None = None) -> int:
         """Build the native vector index anew, and keep it from now on; gives the number of vectors in it.
 
@@ -103,6 +110,7 @@ class Settings(Parts):
             raise WorldsError("the vector index cannot be built inside a transaction")
         return self._embeddings.index.build(None if progress is None else partial(progress, "vector index"))
 
+    @verb
     def drop_vector_index(self) -> None:
         """Drop the native vector index, and keep none from now on. Searches find the same without it."""
         self._embeddings.index.want(False)

@@ -20,6 +20,7 @@ from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
+from worlds.verbs.calling import verb
 from worlds.verbs.deciding import Deciding
 from worlds.verbs.writing import QuadLike
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 class Stating(Deciding):
     """The verbs that state facts in time."""
 
+    @verb
     @rehearsable(Change)
     def state(
         self,
@@ -91,6 +93,7 @@ class Stating(Deciding):
         assert isinstance(writing.change, Change)
         return dataclasses.replace(writing.change, proposal=proposal.id)
 
+    @verb
     def tell(
         self,
         facts: Iterable[object],
@@ -219,6 +222,7 @@ class Stating(Deciding):
                 ).id  # fmt: skip
         return fact.told("proposed", graph, proposal=number)
 
+    @verb
     @rehearsable(Change)
     def end(
         self,
@@ -240,6 +244,7 @@ class Stating(Deciding):
             self._apply(writing, self._stating.end(given, at))
         return writing.change
 
+    @verb
     @rehearsable(Change)
     def reinstate(
         self,
@@ -270,12 +275,14 @@ class Stating(Deciding):
         gone = [self._patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed]
         writing.apply(quad_ids(self._connection, self._dictionary, added), np.concatenate([NO_QUADS, *gone]))
 
+    @verb
     def timeline(self, iri: object) -> Timeline:
         """What was said of an entity, and when it held: values with their intervals, gaps and overlaps."""
         entity = self._namespaces.entity(iri)
         with self._connection.snapshot():
             return self._timelines.of(entity)
 
+    @verb
     def as_of(self, time: object) -> Self:
         """What held at a time, as far as the world knows now, as a `World` that can only be read.
 

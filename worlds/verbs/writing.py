@@ -24,6 +24,7 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.rules.guard import GuardSetting, expect_guard
 from worlds.sources.tables.reading import is_table
+from worlds.verbs.calling import verb
 from worlds.verbs.parts import Parts
 
 _NEW_PREDICATES = 5  # of one write, which are compared with those that are known
@@ -38,6 +39,7 @@ QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
 class Writing(Parts):
     """The verbs that change quads."""
 
+    @verb
     @contextlib.contextmanager
     def transaction(
         self,
@@ -60,6 +62,7 @@ class Writing(Parts):
         with self._writer.revision(author=author, message=message, base=base, guard=guard):
             yield self
 
+    @verb
     @rehearsable(Change)
     def add(
         self,
@@ -103,6 +106,7 @@ class Writing(Parts):
                 if len(near) <= _LONGEST and difflib.SequenceMatcher(None, term.value, near).ratio() >= _NEAR:
                     yield f"{shorten(term.value, prefixes)} is a new predicate, and is near {shorten(near, prefixes)}"
 
+    @verb
     @rehearsable(Change)
     def remove(
         self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None, dry_run: bool = False
@@ -113,6 +117,7 @@ class Writing(Parts):
             revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
         return revision.change
 
+    @verb
     @rehearsable(Change)
     def edit(
         self,
@@ -140,6 +145,7 @@ class Writing(Parts):
             revision.apply(ids[1])
         return revision.change
 
+    @verb
     @rehearsable(Change)
     def load(
         self,
@@ -208,6 +214,7 @@ class Writing(Parts):
             notes.append(f"proposals of links wait for such names: {', '.join(map(str, numbers))}")
         return noted(change, notes)
 
+    @verb
     @rehearsable(Change)
     def add_document(
         self,
