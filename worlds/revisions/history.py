@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeAlias
@@ -28,7 +28,7 @@ from worlds.revisions.gate import BY_THE_CLOCK
 from worlds.sql import Statement, aside, here, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import reading
-from worlds.texts.policy import TextPolicy
+from worlds.texts.chunks import ChunkStore
 
 _QUERIES = statements("queries.sql")
 _SQL = statements("history.sql")
@@ -94,10 +94,10 @@ Moment: TypeAlias = int | datetime.datetime
 class History:
     """What one world remembers of itself."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, policy: Callable[[], TextPolicy]) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._policy = policy
+        self._chunks = chunks
         self.memories_hidden = False
         """Whether revisions are told as if there were no memories."""
 
@@ -312,7 +312,7 @@ class History:
     @property
     def around(self) -> InWorld:
         """What stands beside quads."""
-        return InWorld(self._connection, self._dictionary, self._policy())
+        return InWorld(self._connection, self._dictionary, self._chunks.policy)
 
     def rehearsed(self, added: Ids, removed: Ids) -> Diff:
         """What an open write that is about to be undone makes different, decoded."""

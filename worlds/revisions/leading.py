@@ -9,7 +9,7 @@ are removed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from worlds.quads.substituting import parts_of, substituted, triples_with
 from worlds.revisions.othernames import OtherNames
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
-from worlds.texts.policy import TextPolicy
+from worlds.texts.chunks import ChunkStore
 
 _SQL = statements("merged.sql")
 _BATCH = 5000  # rows a statement
@@ -47,12 +47,12 @@ NO_IDS: Ids = np.empty(0, dtype=np.int64)
 class Leading:
     """Leads what comes into one world from old names to the kept ones. In a transaction, all of it."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, policy: Callable[[], TextPolicy]) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._policy = policy
+        self._chunks = chunks
         self._redirects = Redirects(connection, dictionary)
-        self.names = OtherNames(connection, dictionary, policy)
+        self.names = OtherNames(connection, dictionary, chunks)
 
     @property
     def graph(self) -> int | None:
@@ -67,7 +67,7 @@ class Leading:
         They come in the place of quads `instead`, whose labels do not count. `leads` is where old names lead, if that
         is not what the world has.
         """
-        if not len(quads) or not self._policy().follow_merges:
+        if not len(quads) or not self._chunks.policy.follow_merges:
             return quads, NO_PAIRS
         images = self.images(quads, leads)
         moved = (images != quads).any(axis=1)
@@ -344,7 +344,7 @@ class Leading:
     def _notes(self, given: Ids, pairs: Pairs, leads: dict[int, int] | None) -> tuple[str, ...]:
         """What there is to say of quads that name entities that were merged."""
         moved = pairs[(pairs[:, :4] != pairs[:, 4:]).any(axis=1)]
-        if not self._policy().follow_merges and len(given):
+        if not self._chunks.policy.follow_merges and len(given):
             images = self.images(given, leads)
             moved = np.hstack([given, images])[(images != given).any(axis=1)]
         if not len(moved):
@@ -358,7 +358,7 @@ class Leading:
         which = f": {listed(pairs_told, _TOLD)}" if names else ""
         lost = int((moved[:, 5] < 0).sum())
         left = f"; {lost:,} would link an entity with itself, and stand nowhere" if lost else ""
-        words = _FOLLOWED if self._policy().follow_merges else _KEPT
+        words = _FOLLOWED if self._chunks.policy.follow_merges else _KEPT
         return (f"{len(moved):,} {words[len(moved) > 1]}{which}{left}",)
 
 

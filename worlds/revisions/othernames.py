@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyoxigraph as ox
@@ -12,7 +12,7 @@ from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.interner import Interner
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.policy import TextPolicy
+from worlds.texts.chunks import ChunkStore
 
 _SQL = statements("curation.sql")
 _USUAL = "http://www.w3.org/2004/02/skos/core#altLabel"
@@ -21,14 +21,14 @@ _USUAL = "http://www.w3.org/2004/02/skos/core#altLabel"
 class OtherNames:
     """Makes labels other names."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, policy: Callable[[], TextPolicy]) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._policy = policy
+        self._chunks = chunks
 
     def known(self, role: str) -> list[int]:
         """The ids of the predicates that are labels ("label") or other names ("alias"), of those that the world has."""
-        terms = list(map(ox.NamedNode, self._policy().predicates(role)))
+        terms = list(map(ox.NamedNode, self._chunks.policy.predicates(role)))
         return [number for number in self._dictionary.find(terms) if number is not None]
 
     def rename(self, quads: Ids, found: Ids, rows: Sequence[int], held: Ids) -> None:
@@ -59,7 +59,7 @@ class OtherNames:
         found = self._connection.value(_SQL["commonest_of"], (json_ids(self.known("alias")),))
         if found is not None:
             return int(found)
-        policy = self._policy()
+        policy = self._chunks.policy
         name = ox.NamedNode(_USUAL if policy.role(_USUAL) == "alias" else policy.predicates("alias")[0])
         interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
         return int(interner.resolve(np.array([interner.local(name)]))[0])

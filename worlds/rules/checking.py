@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from worlds.graph.sources import sources
 from worlds.graph.terms import format_term, listed, to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
+from worlds.quads.namespaces import Namespaces
 from worlds.quads.rows import quads_of
+from worlds.quads.vocabulary import Budget, Vocabulary
 from worlds.rules.data import Terms, Triples
 from worlds.rules.report import Found, ValidationReport, as_results, report_graph
 from worlds.rules.shapes import LeftOut, ShapesGraph, told
@@ -31,6 +33,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("rules.sql")
 _BATCH = 2000  # results whose quads are read together
+_NEAR = 0.05  # seconds in which a class with a name like another is looked for
 SECONDS = 60  # that a validation may take, where nobody says
 
 
@@ -41,15 +44,14 @@ class ShapeChecker:
         self,
         connection: Connection,
         dictionary: Dictionary,
-        prefixes: Callable[[], Mapping[str, str]],
+        namespaces: Namespaces,
         ask: Ask,
-        nearest: Callable[[str], Sequence[str]],
+        vocabulary: Vocabulary,
     ) -> None:
-        """`nearest` gives the IRIs of the classes that are spelt most like one."""
-        self._nearest = nearest
+        self._namespaces = namespaces
+        self._vocabulary = vocabulary
         self._connection = connection
         self._dictionary = dictionary
-        self.prefixes = prefixes
         self.ask = ask
         self._stamp: tuple[int, ...] | None = None
         self._own = ShapesGraph(())
@@ -85,9 +87,10 @@ class ShapeChecker:
         """The note on target classes that have no instances, each with the class that may have been meant."""
 
         def shown(term: Any) -> str:
-            near = next((one for one in self._nearest(term.value) if one != term.value), None)
-            meant = f" (did you mean {format_term(ox.NamedNode(near), self.prefixes())}?)" if near else ""
-            return f"{format_term(term, self.prefixes())}{meant}"
+            classes = self._vocabulary.nearest(term.value, Budget(_NEAR), among="classes")
+            near = next((one for one in classes if one != term.value), None)
+            meant = f" (did you mean {format_term(ox.NamedNode(near), self._namespaces.prefixes)}?)" if near else ""
+            return f"{format_term(term, self._namespaces.prefixes)}{meant}"
 
         if classes:
             yield f"no instances of the target class {listed(classes, 5, shown)}"
@@ -118,7 +121,7 @@ class ShapeChecker:
         found = [
             Found(one.shape, one.constraint, *three, one.message) for one, three in zip(violations, shown, strict=True)
         ]
-        prefixes = self.prefixes()
+        prefixes = self._namespaces.prefixes
         messages = [one.message(prefixes) for one in found]
         quads = self._quads(violations, found, terms)
         results = as_results(found, messages, quads, new=new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from worlds.sources.scanning import kind_of
 from worlds.sources.store import KINDS, Edits, Kind, Ownership, SourceStore, WorldSource, absolute, graph_of, named
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
 
 _QUERIES = statements("queries.sql")
 _variable = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
@@ -46,16 +47,15 @@ class Sources(Sequence[WorldSource]):
         writer: Writer,
         store: SourceStore,
         ownership: Ownership,
-        space: Callable[[], str | None],
+        chunks: ChunkStore,
     ) -> None:
-        """`space` gives the namespace of new IRIs, if the world has one."""
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
         self._writer = writer
         self._store = store
         self._ownership = ownership
-        self._space = space
+        self._chunks = chunks
 
     def __getitem__(self, name: Any) -> Any:
         """A source, by its name or its place; ArgumentError for a name that there is not."""
@@ -158,7 +158,7 @@ class Sources(Sequence[WorldSource]):
         return json.dumps(read_mapping(mapping, self._namespaces.prefixes).source, ensure_ascii=False)
 
     def _base(self, base: str | None, name: str) -> str:
-        space = self._space()
+        space = self._chunks.policy.iris.get("namespace")
         given = base if base is not None else f"{space}{name}/" if space else f"{graph_of(name)}/"
         try:
             return ox.NamedNode(given).value

@@ -21,7 +21,7 @@ from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects
 from worlds.quads.rows import quads_of
-from worlds.quads.vocabulary import Budget, Vocabulary
+from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.gate import Gate
 from worlds.revisions.history import History
 from worlds.revisions.leading import Leading
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
 
 
 _PREDICATES = 10_000  # that a table's columns are compared with
-_NEAR = 0.05  # seconds in which a class with a name like another is looked for
 
 
 class Parts:
@@ -99,9 +98,9 @@ class Parts:
         self._search_defaults = kept(search or {})
         self._dictionary = Dictionary(connection)
         self._namespaces = Namespaces(connection)
-        self._history = History(connection, self._dictionary, lambda: self._chunks.policy)
-        self._forgetting = Forgetting(connection, self._history)
         self._chunks = ChunkStore(connection, self._dictionary)
+        self._history = History(connection, self._dictionary, self._chunks)
+        self._forgetting = Forgetting(connection, self._history)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
@@ -116,7 +115,7 @@ class Parts:
             rehearsed=self._history.rehearsed,
         )
         self._ownership = Ownership(connection)
-        self._leading = Leading(connection, self._dictionary, lambda: self._chunks.policy)
+        self._leading = Leading(connection, self._dictionary, self._chunks)
         followed = self._followers, self._clock, self._guard.check, self._ownership.require, self._leading
         self._gate = Gate(connection, self._dictionary, *followed)
         self._writer = Writer(
@@ -188,7 +187,7 @@ class Parts:
             self._writer,
             self._source_store,
             self._ownership,
-            lambda: self._chunks.policy.iris.get("namespace"),
+            self._chunks,
         )
 
     @cached_property
@@ -225,7 +224,7 @@ class Parts:
             numbers = self._dictionary.find(terms)
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
-        return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
+        return Tables(self._namespaces, predicates, best, exists)
 
     _told_in: tuple[Any, str | None] = None, None  # of a memory: the world, and the namespace of new entities
 
@@ -404,9 +403,9 @@ class Parts:
         return ShapeChecker(
             self._connection,
             self._dictionary,
-            lambda: self._namespaces.prefixes,
+            self._namespaces,
             lambda query: self._queries.rows(query),
-            lambda name: self._vocabulary.nearest(name, Budget(_NEAR), among="classes"),
+            self._vocabulary,
         )
 
     @cached_property
@@ -472,7 +471,7 @@ class Parts:
         from worlds.curation.forms.compiling import Forms
 
         known = self._connection, self._dictionary, self._chunks, self._describer, self._shape_checker
-        return Forms(*known, lambda: self._history.last)
+        return Forms(*known, self._history)
 
     @cached_property
     def _linker(self) -> Linker:

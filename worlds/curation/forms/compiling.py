@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from worlds.curation.forms.habits import Habit, habits
 from worlds.entities.describing import Describer, Property
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
+from worlds.revisions.history import History
 from worlds.rules.checking import ShapeChecker
 from worlds.rules.data import Terms
 from worlds.sql.connection import Connection
@@ -56,15 +57,14 @@ class Forms:
         chunks: ChunkStore,
         describer: Describer,
         checker: ShapeChecker,
-        last: Callable[[], int],
+        history: History,
     ) -> None:
-        """`last` gives the number of the last revision."""
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
         self._describer = describer
         self._checker = checker
-        self._last = last
+        self._history = history
         self._facts = Facts(connection, dictionary)
 
     def form(self, entity: Any, kinds: Sequence[Any], language: str | None) -> Form:
@@ -99,7 +99,7 @@ class Forms:
             None if told is None else told.label,
             tuple(Choice(to_rdflib(term), names.get(term)) for term in classes),
             home,
-            self._last(),
+            self._history.last,
             shown,
             problems,
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from worlds.errors import ArgumentError
 from worlds.graph.sources import Source
+from worlds.quads.namespaces import Namespaces
 from worlds.sources.tables.mapping import TableMapping, placed, read_mapping
 from worlds.sources.tables.proposing import Known, folded, propose
 from worlds.sources.tables.quads import Told, parts, source_of
@@ -27,13 +28,13 @@ class Tables:
 
     def __init__(
         self,
-        prefixes: Callable[[], Mapping[str, str]],
+        namespaces: Namespaces,
         predicates: Callable[[], Iterable[tuple[str, str | None]]],
         best: Best,
         exists: Callable[[Sequence[str]], set[str]],
     ) -> None:
         """`predicates` gives those in use with their labels, `exists` those of some IRIs that something is said of."""
-        self._prefixes = prefixes
+        self._namespaces = namespaces
         self._predicates = predicates
         self._best = best
         self._exists = exists
@@ -84,7 +85,7 @@ class Tables:
             mapping = beside
         given = mapping is not None
         chosen = mapping if given else self.proposed([path], base)[0] if kept is None else kept
-        return read_mapping(chosen, self._prefixes()), given
+        return read_mapping(chosen, self._namespaces.prefixes), given
 
     def proposed(self, paths: Sequence[Path], base: str | None) -> list[dict[str, Any]]:
         """A mapping for each of some tables that belong together, as CSVW metadata."""
