@@ -449,7 +449,10 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
         given = {"why": "x"} if path.endswith("remarks") else None
         assert "there is no" in problem(writer.post(path, json=given), 404)
     load = {"update": "LOAD <http://127.0.0.1:1/>"}
-    assert "reads no documents" in problem(writer.post("/proposals", json=load), 400)
+    assert "127.0.0.1" in problem(writer.post("/proposals", json=load), 400)
+    many = {"update": "INSERT { ?s ex:near ?o } WHERE { ?s ?p ?x . ?o ?q ?y . ?z ?r ?w }"}
+    for path in ("/proposals", "/rehearsal"):
+        assert "more than 10,000 quads" in problem(writer.post(path, json=many), 413)
     problem(writer.get("/proposals", params={"status": "waiting"}), 400)
 
 

@@ -134,7 +134,7 @@ def test_the_default_graph_is_a_set_at_every_door(world: World) -> None:
     with worlds.group({"one": world}) as group:
         assert number(on=group, union=True) == 3
     fill = "INSERT { :new :has [] } USING :g USING :h WHERE { :a :p ?v }"
-    assert len(world.rehearse(fill).added) == 3
+    assert len(world.update(fill, dry_run=True).added) == 3
     assert world.update(fill).added == 3
     many = "{ SELECT ?subject (COUNT(*) AS ?n) { ?subject :p ?v } GROUP BY ?subject } FILTER(?n = 3)"
     assert world.explain(f"SELECT ?subject {{ {many} }}", union=True).results == 1
@@ -148,7 +148,7 @@ def test_the_default_graph_is_a_set_at_every_door(world: World) -> None:
 def test_a_rehearsal_sees_what_it_did_in_the_union(world: World) -> None:
     world.query("ASK { ?s ?p ?o }", union=True)
     changes = "INSERT DATA { GRAPH :h { :s :in 'd' } } ; DELETE DATA { GRAPH :g { :s :in 'g' } } ; "
-    told = world.rehearse(changes + "INSERT { :t :found [] } WHERE { :s :in ?x }", union=True)
+    told = world.update(changes + "INSERT { :t :found [] } WHERE { :s :in ?x }", union=True, dry_run=True)
     assert len(told.added) == 3
     assert graphs(world, union=True) == ALL
 

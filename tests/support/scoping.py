@@ -144,8 +144,8 @@ def _calls(entity: str, other: str, words: str, kind: str, link: str, mode: Any,
         ("provenance", lambda w: w.provenance(entity)),
         ("history", lambda w: w.history()),
         ("diff", lambda w: w.diff(0).patch().splitlines()[2:]),
-        ("rehearse", lambda w: sorted(
-            map(str, w.rehearse(f"DELETE WHERE {{ GRAPH ?g {{ {entity} ?p ?o }} }}").quads[1]))),
+        ("dry update", lambda w: sorted(
+            map(str, w.update(f"DELETE WHERE {{ GRAPH ?g {{ {entity} ?p ?o }} }}", dry_run=True).removed))),
     ]  # fmt: skip
 
 

@@ -166,7 +166,7 @@ def test_rehearsals_transactions_and_proposals_see_the_present(world: World, clo
     clock.set("2021-01-01")
     diff = world.add([HEAD], dry_run=True)
     assert (len(diff.added), world.history()[0].revision) == (1, before)
-    assert len(world.rehearse("DELETE WHERE { ex:acme ex:head ?x }").removed) == 0
+    assert len(world.update("DELETE WHERE { ex:acme ex:head ?x }", dry_run=True).removed) == 0
     with world.transaction():
         assert heads(world) == []
     clock.set("2021-01-02")

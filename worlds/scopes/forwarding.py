@@ -24,7 +24,7 @@ class Forwarding(Parts):
     _slice: Slice
     proposal: Callable[[int], Any]
     merge: Callable[..., Any]
-    _together: Callable[..., Any]
+    update: Callable[..., Any]
     _listed: Callable[[int], int]
 
     @property
@@ -97,7 +97,9 @@ class Forwarding(Parts):
         """What a proposal would change, as quads: an update reads nothing but the scope."""
         update = change.pop("update", None)
         if update is not None:
-            change["add"], change["remove"] = self._together(change.get("add"), change.get("remove"), update)
+            tried = self.update(update, max_quads=change.get("max_quads"), dry_run=True)
+            change["add"] = [*(change.get("add") or ()), *tried.added.terms()]
+            change["remove"] = [*(change.get("remove") or ()), *tried.removed.terms()]
         quads = {name: self._namespaces.quads(given) for name in _QUADS if (given := change.get(name)) is not None}
         if not all(self._slice.has(quad.graph_name) for given in quads.values() for quad in given):  # there or not
             refuse("a proposal about other graphs")

@@ -203,14 +203,6 @@ class SparqlIndex(Follower):
         for generation, _ in cache.generations():
             cache.discard(generation)
 
-    def was_created(self, graph: ox.NamedNode | ox.BlankNode) -> bool:
-        """Whether a named graph exists while it is empty, too."""
-        return self._dictionary.find([graph])[0] in self._markers
-
-    def leave_dead(self, quads: int) -> None:
-        """Take note of quads that were added and removed again behind the world's back."""
-        self._dead += quads
-
     def compare(self) -> tuple[list[ox.Quad], int] | None:
         """The file's quads that the store lacks, and how many it has too many; None where no store was made yet."""
         with self._connection.lock:
@@ -347,11 +339,7 @@ class SparqlIndex(Follower):
             for term in self.forms.others(quad.object):
                 places.append(position)
                 others.append(ox.Quad(quad.subject, quad.predicate, term, quad.graph_name))
-        return {places[index] for index in self.held(others)}
-
-    def held(self, quads: list[ox.Quad]) -> list[int]:
-        """Positions of those quads that the file has."""
-        return stored(self._connection, self._dictionary, quads)
+        return {places[index] for index in stored(self._connection, self._dictionary, others)}
 
     def _is_used(self, terms: Sequence[Any]) -> list[bool]:
         numbers = self._dictionary.find(terms)

@@ -27,20 +27,6 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 
 
-def missing(index: SparqlIndex, store: ox.Store, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> list[ox.Quad]:
-    """The added quads that SPARQL would not see once `removed` are gone, each in one form."""
-    forms = index.forms
-    several = [quad for quad in added if forms.several(quad.object)]
-    if not several:
-        return list(added)
-    going = set(canonical_quads(removed))
-    found = {quad: quad for quad in added if not forms.several(quad.object)}
-    for quad, stored in zip(several, canonical_quads(several), strict=True):
-        if stored in going or quad not in store:
-            found.setdefault(stored, quad)
-    return list(found.values())
-
-
 class Watched:
     """A `Target` whose graphs are looked at before they are: `look` raises for one that the client may not name."""
 
@@ -80,22 +66,7 @@ class Watched:
         self._target.load(iri, graph)
 
 
-class Selecting:
-    """What asks patterns of one index; `pattern` tells how they are asked, `rows` evaluates one."""
-
-    def __init__(self, pattern: Query, rows: Callable[[Query], tuple[list[str], Rows]]) -> None:
-        self._pattern = pattern.replaced(prefixes={}, bindings={})
-        self._rows = rows
-
-    def select(
-        self, query: str, *, default_graphs: Sequence[GraphName] | None, named_graphs: Sequence[NamedGraph] | None
-    ) -> tuple[list[str], Rows]:
-        """The variables and the solutions of a SELECT."""
-        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
-        return self._rows(pattern.settled(union=bool(self._pattern.union)))
-
-
-class WorldTarget(Selecting):
+class WorldTarget:
     """`worlds.graph.update.target.Target` over a world."""
 
     def __init__(
@@ -109,15 +80,28 @@ class WorldTarget(Selecting):
         rows: Callable[[Query], tuple[list[str], Rows]],
         load: Callable[[str, NamedGraph | None], Change],
         allow_files: bool,
+        max_quads: int | None,
     ) -> None:
-        """`pattern` tells how patterns are asked, `rows` evaluates one, and `load` loads a file or what is at a URL."""
+        """`pattern` tells how patterns are asked, `rows` evaluates one, and `load` loads a file or what is at a URL.
+
+        QueryError beyond `max_quads` changes.
+        """
         self._connection = connection
         self._dictionary = dictionary
         self._writing = writing
         self._index = index
-        super().__init__(pattern, rows)
+        self._pattern = pattern.replaced(prefixes={}, bindings={})
+        self._rows = rows
         self._load = load
         self._allow_files = allow_files
+        self._most = max_quads
+
+    def select(
+        self, query: str, *, default_graphs: Sequence[GraphName] | None, named_graphs: Sequence[NamedGraph] | None
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions of a SELECT."""
+        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self._rows(pattern.settled(union=bool(self._pattern.union)))
 
     def load(self, iri: str, graph: NamedGraph | None) -> None:
         """Add what is found at an IRI to a graph, or to the default graph."""
@@ -137,11 +121,28 @@ class WorldTarget(Selecting):
         What is the same to SPARQL is the same here: `1` is not added beside `01`, and removing `1` removes both.
         """
         if removed or any(is_by_value(quad.object) for quad in added):
-            store = self._index.store()  # knows the forms
-            added = missing(self._index, store, added, removed)
+            added = self._missing(added, removed)
         gone = self._stored(removed)
         come = quad_ids(self._connection, self._dictionary, added)
-        self._writing.apply(come, difference(gone, come))
+        self._change(come, difference(gone, come))
+
+    def _change(self, come: Ids, gone: Ids) -> None:
+        self._writing.apply(come, gone)
+        if self._most is not None and self._writing.added + self._writing.removed > self._most:
+            raise QueryError(f"the update changes more than {self._most:,} quads, its limit", kind="results")
+
+    def _missing(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> list[ox.Quad]:
+        """The added quads that SPARQL would not see once `removed` are gone, each in one form."""
+        store, forms = self._index.store(), self._index.forms  # which the store makes known
+        several = [quad for quad in added if forms.several(quad.object)]
+        if not several:
+            return list(added)
+        going = set(canonical_quads(removed))
+        found = {quad: quad for quad in added if not forms.several(quad.object)}
+        for quad, stored in zip(several, canonical_quads(several), strict=True):
+            if stored in going or quad not in store:
+                found.setdefault(stored, quad)
+        return list(found.values())
 
     def _stored(self, quads: Sequence[ox.Quad]) -> Ids:
         """The ids of quads, int64 [n, 4], in every form that is the same to SPARQL; unknown ones are left out."""
@@ -182,19 +183,19 @@ class WorldTarget(Selecting):
 
     def create(self, graph: NamedGraph) -> None:
         """Make an empty graph."""
-        self._writing.apply(marker(self._made_graph_id(graph)), NO_QUADS)
+        self._change(marker(self._made_graph_id(graph)), NO_QUADS)
 
     def clear(self, graph: GraphName, *, drop: bool) -> None:
         """Remove all quads of a graph; with `drop`, the named graph too."""
         for block in self._quads_of(graph, markers=drop):
-            self._writing.apply(NO_QUADS, block)
+            self._change(NO_QUADS, block)
 
     def copy(self, source: GraphName, destination: GraphName) -> None:
         """Add the quads of a graph to another one."""
         number = self._made_graph_id(destination)
         for block in self._quads_of(source, markers=False):
             block[:, 3] = number
-            self._writing.apply(unique_quads(block), NO_QUADS)
+            self._change(unique_quads(block), NO_QUADS)
 
     def _quads_of(self, graph: GraphName, *, markers: bool) -> list[Ids]:
         number = self._graph_id(graph)

@@ -90,6 +90,7 @@ class Deciding(Querying, Writing):
         kind: str | None = None,
         relies_on: Iterable[QuadLike] = (),
         max_open: int | None = None,
+        max_quads: int | None = None,
         again: bool = False,
     ) -> Proposal:
         """Propose a change, for somebody else to decide on: quads, a SPARQL Update, or entities to merge.
@@ -99,19 +100,20 @@ class Deciding(Querying, Writing):
         is tried once, and with it is kept what it would violate. It relies on what it removes and on the quads of
         `relies_on`; and where it replaces a value, or gives a functional property one, on nobody having given another:
         what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing, or merges and changes
-        quads; ConflictError if `max_open` proposals of this author wait already, and, unless `again`, for a merge of
-        what was decided to be two: by a rejected proposal, a `split` or `distinct`.
+        quads; QueryError if the update changes more than `max_quads`; ConflictError if `max_open` proposals of this
+        author wait already, and, unless `again`, for a merge of what was decided to be two: by a rejected proposal, a
+        `split` or `distinct`.
         """
         proposals = self._proposals
         relied = self._namespaces.quads(relies_on)
         merged = [self._namespaces.entity(entity) for entity in merge]
-        add, remove = self._together(add, remove, update)
+        add, remove = list(add), list(remove)
         if not (add or remove or merged or update):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         if merged and (add or remove or update):
             raise ArgumentError("a proposal merges entities, or it changes quads: propose them one by one")
         with proposals.rehearsal() as tried:
-            self.edit(add=add, remove=remove)
+            self._change(add, remove, update, max_quads)
             notes = self._rehearse_merge(merged, why, again=again)
         number = proposals.propose(
             tried.diff, (*notes, *tried.validation), again=again, author=author, why=why,
@@ -137,16 +139,18 @@ class Deciding(Querying, Writing):
         said = (self._provenances.of((a, _DIFFERENT, b), None) for a, b in ((one, other), (other, one)))
         return any(each.removed is None for some in said for each in some)
 
-    def _together(
-        self, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
-    ) -> tuple[list[Any], list[Any]]:
-        """The quads to add and to remove; the effect of an update is computed before the writer's turn."""
-        added, removed = list(add or ()), list(remove or ())
+    def _change(
+        self,
+        add: Iterable[QuadLike] | None,
+        remove: Iterable[QuadLike] | None,
+        update: str | None,
+        max_quads: int | None,
+    ) -> None:
+        """Make a change that is proposed, in the transaction that tries it."""
         if update is not None:
-            more, fewer = self.rehearse(update).quads
-            added += more
-            removed += fewer
-        return added, removed
+            self.update(update, max_quads=max_quads)
+        if add or remove:
+            self.edit(add=add or (), remove=remove or ())
 
     @verb
     def proposals(
@@ -199,18 +203,18 @@ class Deciding(Querying, Writing):
         confidence: float | None = None,
         author: str | None = None,
         own: bool = False,
+        max_quads: int | None = None,
     ) -> Proposal:
         """Say something of an open proposal (`why`), and put another change in its place, if one is given.
 
         The change that it had stays in its discussion, with who replaced it. With `own`, only who made the proposal may
         give it another change or confidence (ReadOnlyError): the doors set it for those who may propose and not write.
         ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
-        nothing.
+        nothing; QueryError for an update of more than `max_quads`.
         """
         self._shown(id)
-        added, removed = self._together(add, remove, update)
         with self._proposals.rehearsal() as tried:
-            self.edit(add=added, remove=removed)
+            self._change(add, remove, update, max_quads)
         diff = None if add is remove is update is None else tried.diff
         return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author, own=own)
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from worlds.graph.update.target import Target
     from worlds.questions.keeping import Questions
     from worlds.sparql.explaining import QueryExplanation
-    from worlds.sparql.rehearsing import Rehearsed
 
 
 class Querying(Knowing):
@@ -171,6 +170,7 @@ class Querying(Knowing):
         message: str | None = None,
         embed: bool = True,
         timeout: float | None = None,
+        max_quads: int | None = None,
         allow_network: bool | Collection[str] = False,
         allow_files: bool = False,
         dry_run: bool = False,
@@ -181,7 +181,8 @@ class Querying(Knowing):
         for patterns; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
         would say for each pattern, in a request that says neither, nor WITH (else QueryError). `timeout` is in seconds,
         for reading the request, and for each pattern. LOAD and SERVICE reach the network only if `allow_network` is
-        True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
+        True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`. An update that changes more than
+        `max_quads` quads is a QueryError.
 
         Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
@@ -213,6 +214,7 @@ class Querying(Knowing):
                     source, graph=graph, embed=False, allow_network=allow_network
                 ),
                 allow_files=allow_files,
+                max_quads=max_quads,
             )
             names = {"w": NAMESPACE, **asked.prefixes}
             run_update(
@@ -225,40 +227,6 @@ class Querying(Knowing):
         changed = change.added or change.removed or "where" not in text.lower()
         strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
-
-    @verb
-    def rehearse(
-        self,
-        text: str,
-        *,
-        bindings: Mapping[str, object] | None = None,
-        union: bool | None = None,
-        timeout: float | None = None,
-        max_memory: int | None = None,
-        max_quads: int | None = None,
-    ) -> Rehearsed:
-        """What a SPARQL Update would add and remove, of the world as it is now; nothing is written.
-
-        It waits for no writer and keeps none waiting, and a read-only world can be asked; `update(dry_run=True)` takes
-        the writer's turn, and tells what the guard would say, too. `timeout`, in seconds for each pattern, and
-        `max_memory`, in bytes, are as for `query`. Graphs that are created or dropped empty are not told. QueryError as
-        `update`, for LOAD, and for more than `max_quads` changes.
-        """
-        from worlds.graph.update.driver import run_update  # others have no use for it
-        from worlds.sparql.rehearsing import RehearsalTarget
-
-        asked = self._query("", bindings=bindings, of=text, union=union, timeout=timeout, max_memory=max_memory)
-
-        def work(store: ox.Store) -> Rehearsed:
-            target = RehearsalTarget(self._sparql, store, pattern=asked, rows=self._queries.rows, max_quads=max_quads)
-            names = {"w": NAMESPACE, **asked.prefixes}
-            with target.undone():
-                looked = self._looked_at(target)
-                run_update(text, looked, prefixes=names, bindings=asked.bindings, limits=asked.started().limits)
-                return target.rehearsed
-
-        with self._connection.lock, self._connection.snapshot():
-            return self._sparql.use(work)
 
     def _looked_at(self, target: Target) -> Target:
         """What an update works on, where memories are hidden without them."""

@@ -87,6 +87,11 @@ _REVISION = _number("revision", "The number of a revision in the history.", REQU
 _ID = _number("id", "The number of a proposal.", REQUIRED, most=_NUMBERS, example=1)
 _REVIEWER = _text("reviewer", "Who decides.", absent=_at("http agents", "the key has a name"))
 _UPDATE = _text("update", "A SPARQL Update that makes the change.", most=1_000_000)
+_MAX_QUADS = _number(
+    "max_quads",
+    "The number of quads that the update changes at most.",
+    absent=_at(_EVERYWHERE, "a limit for strangers' updates"),
+)
 _ALLOW_NETWORK = Option(
     "allow_network", "texts", "Hosts that may be read from, or true for any.", False, absent=_NOT_REMOTE
 )
@@ -187,7 +192,7 @@ VERBS: Mapping[str, Verb] = {
               replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION,
               Option("using_graphs", "texts", "The graphs of the WHERE clauses.", absent=_at("command agents", "USING says it"), names={"http": "using-graph-uri"}),
               Option("using_named_graphs", "texts", "The named graphs of the WHERE clauses.", absent=_at("command agents", "USING NAMED says it"), names={"http": "using-named-graph-uri"}),
-              *(AUTHOR, replace(MESSAGE, absent=_at("http", "the protocol has none")), EMBED, replace(_TIMEOUT, absent=_at("http agents", "a setting of the server")), _ALLOW_NETWORK),
+              *(AUTHOR, replace(MESSAGE, absent=_at("http", "the protocol has none")), EMBED, replace(_TIMEOUT, absent=_at("http agents", "a setting of the server")), _MAX_QUADS, _ALLOW_NETWORK),
               Option("allow_files", "boolean", "LOAD may read files.", False, absent=_NOT_REMOTE), DRY_RUN,
               level="write", effect="destroys", names={"http": "sparql_post"}),
         _verb("undo", "Take back what a revision did, as a new revision; undoing that one does it again.",
@@ -299,12 +304,12 @@ VERBS: Mapping[str, Verb] = {
               *(_WHY, _CONFIDENCE, AUTHOR),
               _text("kind", "A word to find the proposal by; edit or merge if it is not given.", most=100),
               _RELIES_ON,
-              _number("max_open", "The number of open proposals that the author may have.", absent=_at(_EVERYWHERE, "a setting of the server")),
+              _number("max_open", "The number of open proposals that the author may have.", absent=_at(_EVERYWHERE, "a setting of the server")), _MAX_QUADS,
               Option("again", "boolean", "Propose a merge of entities, too, that were decided to be two.", False),
               level="propose", effect="writes"),
         _verb("amend", "Remark on an open proposal, or give it another change.", _ID,
               *(replace(_ADD, default=None), replace(_REMOVE, default=None), replace(_UPDATE, absent=_at("agents", "quads say it: an update may be endless")), _WHY, _CONFIDENCE, AUTHOR),
-              Option("own", "boolean", "Only the author of the proposal may change it.", False, absent=_at(_EVERYWHERE, "the key's level says it")),
+              Option("own", "boolean", "Only the author of the proposal may change it.", False, absent=_at(_EVERYWHERE, "the key's level says it")), _MAX_QUADS,
               level="propose", effect="writes"),
         _verb("proposals", "List proposals, the oldest first.",
               Option("status", "text", "Only proposals with this status.", "open", choices=("open", "accepted", "rejected", "any")),
@@ -411,11 +416,6 @@ VERBS: Mapping[str, Verb] = {
               Option("answer", "boolean", "Evaluate the query; by default if a time limit is given."), _PROGRESS,
               names={"command": "sparql"},
               absent=_at("http agents", "an explanation can take longer than its query")),
-        _verb("rehearse", "Tell what a SPARQL Update would add and remove; nothing is written.",
-              *(_text("text", "The SPARQL Update.", REQUIRED), _BINDINGS, _UNION, _TIMEOUT),
-              _number("max_memory", "The bytes of memory at most."),
-              _number("max_quads", "The quads that change at most."),
-              absent={**_at("command agents", "`propose` and the option dry_run do it"), "http": "`rehearsal` does it"}),
         # -- in bulk, or by Python alone
         _verb("resolve_all", "Resolve many names.",
               _quads("names", "Names, alone or with their contexts.", REQUIRED),

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from worlds.errors import ArgumentError, ConflictError, OpenError, WorldsError
 from worlds.server import page
-from worlds.server.api.jobs import encoded
+from worlds.server.api.jobs import MOST_PROPOSED, encoded
 from worlds.server.api.operation import JSON, Operation
 from worlds.server.api.parameters import MOST_JSON, MOST_WITHOUT_KEY, read_json, read_query
 from worlds.server.errors import Busy, NotFound, Problem
@@ -136,23 +136,14 @@ async def _quads(request: Request, given: Given) -> Given:
     return given
 
 
-async def _rehearsed(request: Request, given: Given) -> Given:
-    """The options of a proposal, with quads in the place of an update."""
-    if "update" not in given:
-        return given
-    options = dict(given)
-    found = await server_of(request).rehearse(request, options.pop("update"))
-    return options | {name: [*options.get(name, ()), *quads] for name, quads in found.items()}
-
-
 async def _propose(request: Request, given: Given) -> Given:
-    return {**await _rehearsed(request, given), "max_open": server_of(request).settings.max_proposals}
+    return {**given, "max_open": server_of(request).settings.max_proposals, "max_quads": MOST_PROPOSED}
 
 
 async def _amend(request: Request, given: Given) -> Given:
     server = server_of(request)
     own = not server.may(request, "write", server.world(request).name)
-    return {**await _rehearsed(request, given), "own": own}
+    return {**given, "own": own, "max_quads": MOST_PROPOSED}
 
 
 async def _accept(request: Request, given: Given) -> Given:
@@ -182,7 +173,6 @@ _PREPARED: Mapping[str, Callable[[Request, Given], Awaitable[Given]]] = {
     "verify": _verify,
     "provenance": _provenance,
     "quads": _quads,
-    "rehearsal": _rehearsed,
     "propose": _propose,
     "propose_all": _propose_all,
     "amend": _amend,

@@ -31,7 +31,8 @@ from worlds.verbs.table import VERBS
 from worlds.verbs.verb import Verb
 from worlds.world import World
 
-_PROPOSED = 10_000  # quads that an update may change which is proposed
+MOST_PROPOSED = 10_000
+"""The quads that a proposed update may change."""
 _COMPARED = 2000  # quads of a revision of which it is told whether it is undone
 
 
@@ -238,27 +239,30 @@ class _TakenBackError(Exception):
     pass
 
 
-@job("rehearsal", write=True)
+@job("rehearsal", write=True, unlimited=False)
 def rehearsal(
     world: World,
     *,
     author: str | None,
     add: Sequence[str] = (),
     remove: Sequence[str] = (),
+    update: str | None = None,
     merge: Sequence[str] = (),
     undo: int | None = None,
     form: str | None = None,
     language: str | None = None,
     limit: int = 1000,
 ) -> bytes:
-    """What the verbs say with `dry_run`: of quads, of a merge, or of taking a revision back."""
-    if sum(map(bool, (add or remove, merge, undo))) != 1:
+    """What the verbs say with `dry_run`: of quads, of an update, of a merge, or of taking a revision back."""
+    if sum(map(bool, (add or remove, update, merge, undo))) != 1:
         raise ArgumentError("give quads or an update, entities to merge, or a revision to undo: one of them")
     change: dict[str, Any] = {}
     if merge:
         found = world.merge(*merge, dry_run=True)
     elif undo:
         found = world.undo(undo, dry_run=True)
+    elif update:
+        found = world.update(update, max_quads=MOST_PROPOSED, dry_run=True)
     else:
         change = {"add": parse_quads(add), "remove": parse_quads(remove)}
         found = world.edit(**change, dry_run=True)
@@ -317,13 +321,6 @@ def forget_question(world: World, *, question: str, author: str | None) -> Any:
     return world.questions.remove(question, author=author).to_dict()
 
 
-@job("rehearse")
-def rehearse(world: World, *, update: str) -> dict[str, list[str]]:
-    """`World.rehearse`, as N-Quads."""
-    added, removed = world.rehearse(update, max_quads=_PROPOSED).quads
-    return {"add": [f"{quad} ." for quad in added], "remove": [f"{quad} ." for quad in removed]}
-
-
 @job("proposal")
 def proposal(world: World, *, id: int) -> dict[str, Any]:
     """`World.proposal`, with the version that the answer's tag names."""
@@ -336,7 +333,7 @@ def found(world: World, *, of: str, **options: Any) -> list[Any]:
     return list(getattr(world, of)(**options))
 
 
-@job("propose_all", write=True)
+@job("propose_all", write=True, unlimited=False)
 def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) -> dict[str, Any]:
     """`World.propose_all`."""
     made = [one.to_dict() for one in world.propose_all(findings, author=author)]
@@ -367,7 +364,7 @@ def _job_of(verb: Verb) -> None:
         return told(world, {**options, signed: author})
 
     writes = verb.effect != "reads"
-    job(verb.name, write=writes)(write if writes else read)
+    job(verb.name, write=writes, unlimited=writes and verb.level != "propose")(write if writes else read)
 
 
 for _name in """

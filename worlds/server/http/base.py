@@ -131,14 +131,13 @@ class Server:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    async def read(self, request: Request, job: str, *, guest: str | None = None, **arguments: Any) -> Any:
+    async def read(self, request: Request, job: str, **arguments: Any) -> Any:
         """What a job gives that reads the request's world. Read the request's body first, if it has one.
 
-        The job waits as one of a `guest` does, if a name is given, whether or not there is a key. When the client goes
-        away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
+        When the client goes away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
         """
         ref = self.world(request)
-        guest = self._guest(request, ref.name) or guest or ""
+        guest = self._guest(request, ref.name)
         client, timeout = self._client(request), self.settings.timeout
 
         scope = self.scope(request)
@@ -166,6 +165,8 @@ class Server:
         ref = self.world(request)
         principal = self.require(request, level, ref.name)
         proposes = level == "propose"
+        if proposes and arguments.get("update"):  # the time of a proposal is not for building the index
+            await self.prepare(request, ref.name, ref.path)
         async with (
             self.limits.slot(principal.key is None, self._client(request)),
             _there(ref.name, ref.path),
@@ -190,18 +191,6 @@ class Server:
         with contextlib.suppress(_Replaced):  # who asks next prepares the new file
             async with _there(world, path):
                 await self.pool.prepare(path, timeout=self.settings.timeout)
-
-    async def rehearse(self, request: Request, update: str) -> dict[str, list[str]]:
-        """What an update would "add" and "remove", as N-Quads, for a proposal of who may propose.
-
-        A reader finds it, so no write waits for it, and it waits as guests' jobs do: a key's proposals are no reason
-        for others to wait.
-        """
-        principal = self.require(request, "propose", self.world(request).name)
-        await self.prepare(request, self.world(request).name, self.world(request).path)
-        guest = f"proposals-of-{principal.key} 0" if principal.key else None
-        found: dict[str, list[str]] = await self.read(request, "rehearse", guest=guest, update=update)
-        return found
 
     @contextlib.asynccontextmanager
     async def _turn(self, path: Path | None) -> AsyncIterator[None]:

@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Job:
     """What a worker can be asked for: `write` needs a world that is open for writing, `streams` gives bytes piecewise.
 
-    `unlimited` is one that no client can shape, and that may take any memory.
+    `unlimited` is one that may take any memory: no client can shape it, or only those who may write.
 
     The function of a job that streams gives its head, a dict, and an iterator of bytes.
     """
@@ -48,13 +48,13 @@ class Job:
 JOBS: dict[str, Job] = {}
 
 
-def job(name: str, *, write: bool = False, streams: bool = False, unlimited: bool = False) -> Callable[[F], F]:
-    """Register a function as the job of this name."""
+def job(name: str, *, write: bool = False, streams: bool = False, unlimited: bool | None = None) -> Callable[[F], F]:
+    """Register a function as the job of this name, which is unlimited if it writes, unless it says otherwise."""
 
     def register(function: F) -> F:
         if name in JOBS:
             raise ValueError(f"there are two jobs of the name {name!r}")
-        JOBS[name] = Job(name, function, write, streams, unlimited)
+        JOBS[name] = Job(name, function, write, streams, write if unlimited is None else unlimited)
         return function
 
     return register

@@ -78,7 +78,7 @@ class Pool:
         """`readers` and `writers` are started at once; there are at most `most` of each.
 
         `embedder` is a name or a path as `worlds.open` takes them, or "module:attribute". Each process holds at most
-        `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define
+        `open_worlds` worlds open, and a limited job may take `max_memory` bytes, 0 for any. `modules` define
         the jobs. Guests have `guest_share` of the turns, from 0 to 1, while others wait, too. Each makes itself ready
         for what is asked first of the world `first`.
         """
@@ -90,7 +90,7 @@ class Pool:
                 durability,
                 sparql_index,
                 search or {},
-                0 if write else max_memory,
+                max_memory,
                 open_worlds,
                 tuple(modules),
                 likely,
