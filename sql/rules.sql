@@ -51,12 +51,11 @@ ORDER BY quads.id;
 SELECT count(*), max(id), sum(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0;
 
 -- name: added_by
--- What the revision that is being written added, and what it removed and put back; with :own also in the world's own
--- graphs.
+-- What the revision that is being written added, and what it removed and put back.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
        group_concat(revision = :revision)
-FROM quads WHERE id >= :first_quad AND (:own OR {data graph}) AND subject <> 0;
+FROM quads WHERE id >= :first_quad AND {data graph} AND subject <> 0;
 
 -- name: removed_by
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
-FROM removed_quads WHERE removed = :revision AND (:own OR {data graph}) AND subject <> 0;
+FROM removed_quads WHERE removed = :revision AND {data graph} AND subject <> 0;

@@ -449,7 +449,7 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
         given = {"why": "x"} if path.endswith("remarks") else None
         assert "there is no" in problem(writer.post(path, json=given), 404)
     load = {"update": "LOAD <http://127.0.0.1:1/>"}
-    assert "127.0.0.1" in problem(writer.post("/proposals", json=load), 400)
+    assert "network is not allowed" in problem(writer.post("/proposals", json=load), 503)
     many = {"update": "INSERT { ?s ex:near ?o } WHERE { ?s ?p ?x . ?o ?q ?y . ?z ?r ?w }"}
     for path in ("/proposals", "/rehearsal"):
         assert "more than 10,000 quads" in problem(writer.post(path, json=many), 413)

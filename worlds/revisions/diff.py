@@ -73,8 +73,8 @@ class Diff:
     """What is different after revision `b` from how it was after revision `a`.
 
     `added` and `removed` are quads; `created` and `dropped` are the named graphs that came to exist, or ceased to,
-    apart from their quads. `notes` are what a write that was only tried has to say. `edits` is the same for people to
-    read: by entity, with the old value of each beside the new one.
+    apart from their quads. `notes` are what a write that was only tried has to say, `violations` what a guard has.
+    `edits` is the same for people to read: by entity, with the old value of each beside the new one.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Diff:
         self.created = _graphs(dictionary, added)
         self.dropped = _graphs(dictionary, removed)
         self.notes: tuple[str, ...] = ()
+        self.violations: tuple[str, ...] = ()
         self.around: Around = InQuads(())
         self._dictionary = dictionary
         self._headers = dict(headers)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ConflictError, ReadOnlyError, ValidationError
+from worlds.errors import ConflictError, ReadOnlyError
 from worlds.graph.records import Record
 from worlds.graph.terms import format_term
 from worlds.quads.dataset import SCOPE_ALONE
@@ -25,7 +25,6 @@ from worlds.quads.dictionary import Dictionary, Ids, batches
 from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, marker
 from worlds.revisions.inserting import insert
 from worlds.revisions.leading import Leading
-from worlds.rules.guard import Queued, sentence
 from worlds.sql import MEMORY, Room, aside, here, statements
 from worlds.sql.connection import Connection
 from worlds.sql.rebuilding import without
@@ -36,9 +35,6 @@ _BULK = 20_000  # quads from which on rebuilding the indexes pays
 _BATCH = 5000
 _NAMED = 3  # subjects that an error names
 _INSERTED = 0.2  # the share of the time of inserting many quads that is not spent on their indexes
-
-Check = Callable[[int, int, Any], tuple[str, ...]]
-"""Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
 
 
 class Clocked(Protocol):
@@ -112,7 +108,7 @@ class Revision:
     base: int | None = None  # what it changes may not have changed since
     embed: bool = False  # whether a write asked for its new texts to be embedded
     deltas: int = 0  # that its followers were told of
-    effects: list[Delta] | None = None  # all deltas since a rehearsal began
+    effects: list[Delta] = field(default_factory=list)  # all deltas, those of memories too
     thread: int = field(default_factory=threading.get_ident)
 
 
@@ -136,7 +132,6 @@ class Gate:
         dictionary: Dictionary,
         followers: Follower,
         clock: Clocked,
-        check: Check | None = None,
         owned: Limit | None = None,
         leading: Leading | None = None,
     ) -> None:
@@ -149,7 +144,6 @@ class Gate:
         self._dictionary = dictionary
         self._followers = followers
         self._clock = clock
-        self._check = check
         self._revision: Revision | None = None
         self._limit: Limit | None = None
         self._owned = owned
@@ -160,7 +154,7 @@ class Gate:
 
     def unasked(self) -> None:
         """Write whatever comes, from now on, without asking anybody."""
-        self._check = self._owned = None
+        self._owned = None
 
     @contextlib.contextmanager
     def within(self, limit: Limit) -> Iterator[None]:
@@ -204,17 +198,6 @@ class Gate:
                 with self._part(self._revision) as revision:
                     yield revision
 
-    def would(self, revision: Revision, guard: Any) -> tuple[str, ...]:
-        """What would be said of a revision that is only tried, as it stands, if it were kept."""
-        if self._check is None:
-            return ()
-        try:
-            return self._check(revision.number, revision.first_quad, guard)
-        except ValidationError as error:
-            return (f"the guard would reject it: {error}",)
-        except Queued as queued:
-            return (f"it would wait as a proposal: it brings {sentence(queued.report)}",)
-
     @contextlib.contextmanager
     def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:
         revision = due = late = None
@@ -230,8 +213,6 @@ class Gate:
                 try:
                     yield revision
                     if revision.added or revision.removed:
-                        if self._check is not None:
-                            revision.notes += self._check(revision.number, revision.first_quad, revision.guard)
                         self._record(revision, self._clock.time())
                         late = self._carry_out() if self._clock.due else None  # it took its time
                     else:
@@ -279,7 +260,7 @@ class Gate:
     def _part(self, revision: Revision) -> Iterator[Revision]:
         mark = revision.deltas
         counts = (revision.added, revision.removed, revision.chunks)
-        effects = None if revision.effects is None else list(revision.effects)
+        effects = len(revision.effects)
         try:
             with self._connection.transaction():
                 try:
@@ -289,7 +270,7 @@ class Gate:
                     raise
         except BaseException:
             revision.added, revision.removed, revision.chunks = counts
-            revision.effects = effects
+            del revision.effects[effects:]
             self._dictionary.forget()
             raise
 
@@ -393,8 +374,7 @@ class Gate:
         delta = Delta(added, removed, touched)
         if len(added) or len(removed):
             revision.deltas += 1
-            if revision.effects is not None:
-                revision.effects.append(delta)
+            revision.effects.append(delta)
             self._followers.apply(delta)
         revision.chunks += delta.chunks
         revision.notes += tuple(delta.notes)
@@ -427,7 +407,7 @@ class Gate:
         came, restored = self._add(added[private], revision, None, aside)
         revision.removed += removed_net - restored
         revision.added += len(came) - restored - (len(went) - removed_net)
-        if revision.effects is not None and (len(came) or len(went)):
+        if len(came) or len(went):
             revision.effects.append(Delta(came, went, NO_QUADS[:, 0]))
         return added[~private], removed[~gone], (len(came), len(went))
 

@@ -7,11 +7,11 @@ import copy
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from worlds.errors import WorldsError
+from worlds.errors import ValidationError, WorldsError
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Ids
 from worlds.quads.rows import NO_QUADS
@@ -19,11 +19,8 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
 from worlds.revisions.leading import Leading
 from worlds.revisions.retention import Forgetting
-from worlds.rules.guard import Queued, sentence
+from worlds.rules.guard import TELL, Queued, sentence
 from worlds.sql.connection import Connection
-
-if TYPE_CHECKING:
-    from worlds.rules.report import ValidationReport
 
 _log = logging.getLogger("worlds")
 
@@ -45,8 +42,11 @@ EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
 
 
-Queue = Callable[[Diff, "ValidationReport", str | None, str | None], int]
-"""Keeps a write, by what it makes different, its report, author and message, as a proposal; gives its number."""
+Queue = Callable[[Diff, str | None, str | None], int]
+"""Keeps a write, by what it makes different, its author and message, as a proposal; gives its number."""
+
+Check = Callable[[int, int, Any], tuple[str, ...]]
+"""Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
 
 
 class Writing:
@@ -112,6 +112,7 @@ class Writer:
         connection: Connection,
         gate: Gate,
         *,
+        check: Check,
         rehearsed: Rehearsed,
         forgetting: Forgetting,
         embed_new: EmbedNew,
@@ -119,6 +120,7 @@ class Writer:
     ) -> None:
         self._connection = connection
         self._gate = gate
+        self._check: Check | None = check
         self._rehearsed = rehearsed
         self._forgetting = forgetting
         self._embed_new = embed_new
@@ -129,6 +131,11 @@ class Writer:
         made = copy.copy(self)
         made._rehearsed = rehearsed
         return made
+
+    def unasked(self) -> None:
+        """Write whatever comes, from now on, without asking anybody."""
+        self._check = None
+        self._gate.unasked()
 
     @property
     def writing(self) -> bool:
@@ -158,18 +165,29 @@ class Writer:
         With a `base` it is refused where a subject that it changes has changed since that revision. `guard` is that of
         this revision, instead of the world's. Where it queues, the write becomes a proposal.
         """
-        if dry_run:
-            with self._rehearsal(author, message, guard, undoes, base) as writing:
-                yield writing
+        whole = not self._gate.writing  # the guard looks at what is kept, not at its parts
+        opened = self._gate.write(
+            author=author, message=message, undoes=undoes, base=base, guard=None if dry_run else guard
+        )
+        diff: Diff | None = None
+        with contextlib.suppress(_TakenBackError), opened as revision:
+            writing = Writing(self._gate, revision)
+            before = len(revision.effects)
+            yield writing
+            limited = self._forgetting.limited
+            told, queued = self._judged(revision, guard, dry_run=dry_run) if whole or guard == TELL else ((), None)
+            if dry_run or queued:
+                diff = self._rehearsed(*_net(revision.effects[before:]))
+                diff.violations = told
+                raise _TakenBackError
+            revision.notes += told
+        if diff is not None and dry_run:
+            diff.notes = diff.violations
+            writing.change = diff
             return
-        try:
-            with self._gate.write(author=author, message=message, undoes=undoes, base=base, guard=guard) as revision:
-                writing = Writing(self._gate, revision)
-                yield writing
-                limited = self._forgetting.limited
-        except Queued as queued:
-            number = self._queue(queued.diff, queued.report, author, message)
-            note = f"nothing is changed, but proposed: proposal {number} waits; it brings {sentence(queued.report)}"
+        if diff is not None:
+            number = self._queue(diff, author, message)
+            note = f"nothing is changed, but proposed: proposal {number} waits; it brings {queued}"
             _log.warning("%s: %s", self._connection.path, note)
             writing.change = Change(None, 0, 0, notes=(note,), proposal=number)
             return
@@ -195,22 +213,21 @@ class Writer:
         with self.revision(embed=True):
             pass
 
-    @contextlib.contextmanager
-    def _rehearsal(
-        self, author: str | None, message: str | None, guard: Any, undoes: int | None, base: int | None
-    ) -> Iterator[Writing]:
-        whole = not self._gate.writing  # the guard looks at what is kept, not at its parts
-        opened = self._gate.write(author=author, message=message, undoes=undoes, base=base)
-        with contextlib.suppress(_Over), opened as revision:
-            writing = Writing(self._gate, revision)
-            revision.effects = revision.effects or []
-            before = len(revision.effects)
-            yield writing
-            diff = self._rehearsed(*_net(revision.effects[before:]))
-            if whole and diff:
-                diff.notes = self._gate.would(revision, guard)
-            writing.change = diff
-            raise _Over
+    def _judged(self, revision: Revision, guard: Any, *, dry_run: bool) -> tuple[tuple[str, ...], str | None]:
+        """What the guard says of a revision, and, where it is to wait as a proposal, what it brings."""
+        if self._check is None or not (revision.added or revision.removed):
+            return (), None
+        try:
+            return self._check(revision.number, revision.first_quad, guard if dry_run else revision.guard), None
+        except ValidationError as error:
+            if not dry_run:
+                raise
+            return (f"the guard would reject it: {error}",), None
+        except Queued as queued:
+            brings = sentence(queued.report)
+            if dry_run:
+                return (f"it would wait as a proposal: it brings {brings}",), brings
+            return tuple(map(queued.report.line, queued.report)), brings
 
     def _forget(self) -> None:
         """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
@@ -220,8 +237,8 @@ class Writer:
             _log.warning("%s: older revisions are not forgotten yet: %s", self._connection.path, error)
 
 
-class _Over(Exception):  # noqa: N818  # no error: it ends a rehearsal
-    pass
+class _TakenBackError(Exception):
+    """Undoes a write that was only tried."""
 
 
 def _net(effects: list[Delta]) -> tuple[Ids, Ids]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -32,11 +32,14 @@ _PARTLY = " partly"  # what is kept of a guard that goes by the shapes that can 
 _A_SECOND = 10_000  # changed quads for which a validation may take a second more
 
 
-class Queued(Exception):  # noqa: N818  # no error: the write becomes a proposal
-    """A write that violates the shapes and shall wait: its `diff`, made while its terms are there, and its `report`."""
+TELL = "tell"
+"""What a guard is where a write is only tried: it tells what the write violates, whatever the world's guard is."""
 
-    def __init__(self, diff: Any, report: ValidationReport) -> None:
-        self.diff = diff
+
+class Queued(Exception):  # noqa: N818  # no error: the write becomes a proposal
+    """A write that violates the shapes and shall wait."""
+
+    def __init__(self, report: ValidationReport) -> None:
         self.report = report
 
 
@@ -56,14 +59,11 @@ class Guard:
         checker: Callable[[], ShapeChecker],
         *,
         before: Before,
-        rehearsed: Callable[[Ids, Ids], Any],
     ) -> None:
-        """`rehearsed` gives the difference that quads, added and removed by an open write, make."""
         self._connection = connection
         self._dictionary = dictionary
         self._checker = checker
         self._before = before
-        self._rehearsed = rehearsed
 
     @property
     def setting(self) -> GuardSetting:
@@ -87,13 +87,18 @@ class Guard:
             remedy = "`worlds guard WORLD SETTING --partly`, set_guard(…, partly=True), goes by the others"
             raise ShapesError(f"a guard needs shapes that can be checked: {told(left_out)}; {remedy}")
 
-    def check(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
+    def check(self, revision: int, first_quad: int, setting: str | None) -> tuple[str, ...]:
         """What `look` says; ShapesError where shapes are left out that a write should be validated against."""
+        if setting == TELL:
+            try:
+                return self.look(revision, first_quad, setting)
+            except ShapesError as error:
+                return (f"it could not be validated: {error}",)
         if (setting or self.setting) != "off":
             self._expect_whole()
         return self.look(revision, first_quad, setting)
 
-    def look(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
+    def look(self, revision: int, first_quad: int, setting: str | None) -> tuple[str, ...]:
         """What there is to say of the revision that is being written, whose quads have ids from `first_quad` on.
 
         ValidationError where it brings violations, and the setting rejects them; Queued where it queues them.
@@ -108,16 +113,12 @@ class Guard:
         if violations and setting == "reject":
             raise ValidationError(sentence(report, violations), report)
         if violations and setting == "queue":
-            written, removed = self._written(revision, first_quad, own=True)
-            raise Queued(self._rehearsed(written[written[:, 4] == 1, :4], removed), report)
+            raise Queued(report)
         return (sentence(report),)
 
-    def _written(self, revision: int, first_quad: int, *, own: bool) -> tuple[Ids, Ids]:
-        """What a revision wrote, int64 [n, 5], the last 0 for what it only put back, and what it removed.
-
-        With `own`, also in the world's own graphs.
-        """
-        bounds = {"first_quad": first_quad, "own": int(own), "revision": revision}
+    def _written(self, revision: int, first_quad: int) -> tuple[Ids, Ids]:
+        """What a revision wrote, int64 [n, 5], the last 0 for what it only put back, and what it removed."""
+        bounds = {"first_quad": first_quad, "revision": revision}
         statements = (_SQL[name] for name in ("added_by", "removed_by"))
         written, removed = (
             self._connection.table(one, one.bind(**{name: bounds[name] for name in one.parameters}))
@@ -136,7 +137,7 @@ class Guard:
         graph = checker.own()
         if not graph.shapes:
             return ValidationReport((), (), {})
-        written, removed = self._written(revision, first_quad, own=False)
+        written, removed = self._written(revision, first_quad)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
         clock = Clock(most=SECONDS + len(changed) / _A_SECOND)

@@ -87,7 +87,7 @@ class Showing(Parts):
 
     def _show(self, time: int | None) -> None:
         """Hold what held at a time, or, with None, what holds now; nobody is asked whether it may."""
-        self._gate.unasked()
+        self._writer.unasked()
         self._timed, self._writer = self._writer, PastWriter("a copy of the world as of a time")
         if time is None:
             return

@@ -112,17 +112,17 @@ class Deciding(Querying, Writing):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         if merged and (add or remove or update):
             raise ArgumentError("a proposal merges entities, or it changes quads: propose them one by one")
-        with proposals.rehearsal() as tried:
+        with proposals.trial() as trial:
             self._change(add, remove, update, max_quads)
-            notes = self._rehearse_merge(merged, why, again=again)
+            notes = self._merge_tried(merged, why, again=again)
         number = proposals.propose(
-            tried.diff, (*notes, *tried.validation), again=again, author=author, why=why,
+            trial.change, notes=notes, again=again, author=author, why=why,
             kind=kind or ("merge" if merged else "edit"),
             confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
         )  # fmt: skip
         return proposals.get(number)
 
-    def _rehearse_merge(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
+    def _merge_tried(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
         """Try to merge; gives what stands against it."""
         if not merged:
             return ()
@@ -213,10 +213,12 @@ class Deciding(Querying, Writing):
         nothing; QueryError for an update of more than `max_quads`.
         """
         self._shown(id)
-        with self._proposals.rehearsal() as tried:
-            self._change(add, remove, update, max_quads)
-        diff = None if add is remove is update is None else tried.diff
-        return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author, own=own)
+        diff: Change | Diff | None = None
+        if not add is remove is update is None:
+            with self._proposals.trial() as trial:
+                self._change(add, remove, update, max_quads)
+            diff = trial.change
+        return self._proposals.amend(id, diff, why=why, confidence=confidence, author=author, own=own)
 
     @verb
     @rehearsable(Change)

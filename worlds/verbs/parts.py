@@ -112,15 +112,15 @@ class Parts:
             self._dictionary,
             lambda: self._shape_checker,
             before=self._sparql.before,
-            rehearsed=self._history.rehearsed,
         )
         self._ownership = Ownership(connection)
         self._leading = Leading(connection, self._dictionary, self._chunks)
-        followed = self._followers, self._clock, self._guard.check, self._ownership.require, self._leading
+        followed = self._followers, self._clock, self._ownership.require, self._leading
         self._gate = Gate(connection, self._dictionary, *followed)
         self._writer = Writer(
             connection,
             self._gate,
+            check=self._guard.check,
             rehearsed=self._history.rehearsed,
             queue=lambda *queued: self._proposals.queue(*queued),
             forgetting=self._forgetting,
@@ -443,7 +443,6 @@ class Parts:
             self._writer,
             self._merging,
             setting=lambda: self._guard.setting,
-            check=self._guard.look,
             against=self._joining.added,
         )
 

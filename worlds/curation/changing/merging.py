@@ -21,7 +21,7 @@ from worlds.quads.interner import Interner
 from worlds.quads.redirects import REDIRECTS, Redirects
 from worlds.quads.rows import NO_QUADS, difference, unique_quads
 from worlds.revisions.diff import Diff, Quads, ordered
-from worlds.revisions.gate import Change
+from worlds.revisions.gate import Change, noted
 from worlds.revisions.history import NEVER, History
 from worlds.revisions.othernames import OtherNames
 from worlds.revisions.undoing import held_quads
@@ -112,12 +112,8 @@ class Merging:
             found, added, removed = self._merged(rewriting, conflicts or "report")
             added = unique_quads(np.concatenate([added, self._redirect(rewriting, redirect)]))
             writing.apply(difference(added, removed), difference(removed, added))
-        change = writing.change
-        notes = (*against, *map(str, found))
-        if isinstance(change, Diff):
-            change.notes = notes
-            return change
-        return Merge(**{**_fields(change), "notes": change.notes + notes}, conflicts=found)
+        change = noted(writing.change, (*against, *map(str, found)))
+        return change if isinstance(change, Diff) else Merge(**_fields(change), conflicts=found)
 
     def _rewriting(self, kept: Any, others: Sequence[Any]) -> Rewriting:
         """What puts the one in the place of the others; redirects of both are followed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, get_args
 
@@ -16,7 +16,7 @@ from worlds.curation.changing.conflicts import Rule
 from worlds.curation.changing.ground import Ground
 from worlds.curation.changing.merging import Merging
 from worlds.curation.changing.proposal import Chosen, Listed, Proposal, Remark, Status
-from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ShapesError
+from worlds.errors import ArgumentError, ConflictError, ReadOnlyError
 from worlds.graph.blanknodes import blank_nodes, renamed
 from worlds.graph.patches import write_patch
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
@@ -28,8 +28,8 @@ from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
 from worlds.revisions.rehearsing import Trial
 from worlds.revisions.threeway import Conflicting
-from worlds.revisions.writer import Writer
-from worlds.rules.report import ValidationReport
+from worlds.revisions.writer import Writer, Writing
+from worlds.rules.guard import TELL
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text, reading
@@ -37,14 +37,6 @@ from worlds.sql.values import as_text, reading
 _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
 _CONFLICT = "another version changed this in another way"
-
-
-@dataclass
-class Rehearsal:
-    """What a write would do, once it was tried: the difference, and what it would violate."""
-
-    diff: Diff | None = None
-    validation: tuple[str, ...] = ()
 
 
 class Proposals:
@@ -59,11 +51,9 @@ class Proposals:
         merging: Merging,
         *,
         setting: Callable[[], str],
-        check: Callable[[int, int, Any], tuple[str, ...]],
         against: Callable[[Ids], list[str]],
     ) -> None:
-        """`setting` is the guard's; `check` tells what a revision violates that is being written, `against` what added
-        quads bring that cannot be."""
+        """`setting` is the guard's; `against` tells what added quads bring that cannot be."""
         self._against = against
         self._connection = connection
         self._dictionary = dictionary
@@ -71,29 +61,19 @@ class Proposals:
         self._writer = writer
         self._merging = merging
         self._setting = setting
-        self._check = check
         self._ground = Ground(connection, dictionary)
 
-    @contextlib.contextmanager
-    def rehearsal(self) -> Iterator[Rehearsal]:
-        """What the block writes is tried only; gives the difference, and what it violates, once it is over."""
-        rehearsal = Rehearsal()
-        with self._writer.revision(dry_run=True, guard="off") as writing:
-            yield rehearsal
-            try:
-                rehearsal.validation = self._check(writing.number, writing.first_quad, "warn")
-            except ShapesError as error:
-                rehearsal.validation = (f"it could not be validated: {error}",)
-        assert isinstance(writing.change, Diff)
-        rehearsal.diff = writing.change
+    def trial(self) -> contextlib.AbstractContextManager[Writing]:
+        """A write that is only tried; its change tells what it would do, and what it would violate."""
+        return self._writer.revision(dry_run=True, guard=TELL)
 
     # -- making them ----------------------------------------------------------------------------------------------
 
     def propose(
         self,
-        diff: Diff | None,
-        validation: Iterable[str] = (),
+        diff: Change | Diff,
         *,
+        notes: Iterable[str] = (),
         author: str | None,
         why: str | None,
         kind: str = "edit",
@@ -110,10 +90,8 @@ class Proposals:
         `again`, what was decided to be two.
         """
         author, why = remark("author", author), remark("why", why)
-        assert diff is not None
+        assert isinstance(diff, Diff)
         added, removed = self._settled(diff)
-        if not added and not removed:
-            raise ValueError("this changes nothing: the world is so already")
         if not isinstance(kind, str) or not kind:
             raise ValueError(f"kind is a word, not {kind!r}")
         # In one order, by which the same change is known again.
@@ -144,15 +122,15 @@ class Proposals:
                     patch=patch,
                     merged=json.dumps([str(term) for term in merged]) if merged else None,
                     relies_on="".join(f"{quad} .\n" for quad in relies_on).encode(),
-                    validation=json.dumps(list(validation)),
+                    validation=json.dumps([*notes, *diff.violations]),
                 ),
             )[0]
             self._note_entities(number, [*added, *removed], merged)
         return int(number)
 
-    def queue(self, diff: Diff, report: ValidationReport, author: str | None, message: str | None) -> int:
-        """Keep a write that a guard refused, and what it violates, as a proposal; gives its number."""
-        return self.propose(diff, map(report.line, report), author=author, why=message, kind="guard")
+    def queue(self, diff: Diff, author: str | None, message: str | None) -> int:
+        """Keep a write that a guard refused as a proposal; gives its number."""
+        return self.propose(diff, author=author, why=message, kind="guard")
 
     def conflicting(self, conflicts: Iterable[Conflicting], author: str | None = None) -> list[int]:
         """Propose what conflicts with changes of this world, each for itself; gives the numbers of what waits."""
@@ -162,13 +140,13 @@ class Proposals:
         """Propose changes, each for itself, but those that wait or were rejected; gives the numbers of what is new."""
         numbers = []
         for one in trials:
-            with self.rehearsal() as tried, self._writer.revision() as writing:
-                writing.apply(one.added, one.removed)
+            with self.trial() as trial:
+                trial.apply(one.added, one.removed)
             with contextlib.suppress(ConflictError):
                 numbers.append(
                     self.propose(
-                        tried.diff, tried.validation, author=author, why=one.why, kind=one.kind,
-                        confidence=one.confidence, renew=one.kind == "conflict",
+                        trial.change, author=author, why=one.why, kind=one.kind, confidence=one.confidence,
+                        renew=one.kind == "conflict",
                     )
                 )  # fmt: skip
         return numbers
@@ -176,8 +154,7 @@ class Proposals:
     def amend(
         self,
         number: int,
-        diff: Diff | None,
-        validation: Iterable[str],
+        diff: Change | Diff | None,
         *,
         why: str | None,
         confidence: float | None,
@@ -194,13 +171,11 @@ class Proposals:
                     "another change or confidence; say what is wrong with it, or propose another"
                 )
             patch, base, told = found.patch, found.base, list(found.validation)
-            if diff is not None:
+            if isinstance(diff, Diff):
                 if found.merged:
                     raise ValueError(f"proposal {number} merges entities: reject it, and propose another")
                 added, removed = self._settled(diff)
-                if not added and not removed:
-                    raise ValueError("this changes nothing: the world is so already")
-                patch, base, told = "".join(write_patch(removed, added, {})), self._history.last, list(validation)
+                patch, base, told = "".join(write_patch(removed, added, {})), self._history.last, list(diff.violations)
                 self._connection.run(_SQL["forget_proposal_entities"], (number,))
                 self._note_entities(number, [*added, *removed], ())
             discussion = [[one.time.isoformat(), one.author, one.text, one.replaced] for one in found.discussion]
@@ -225,8 +200,13 @@ class Proposals:
         return self.get(number)
 
     def _settled(self, diff: Diff) -> tuple[list[ox.Quad], list[ox.Quad]]:
-        """The quads of a change. Blank nodes that the world does not have get names that no other write gives."""
+        """The quads of a change. Blank nodes that the world does not have get names that no other write gives.
+
+        ValueError for none.
+        """
         added, removed = list(diff.added.terms()), list(diff.removed.terms())
+        if not added and not removed:
+            raise ValueError("this changes nothing: the world is so already")
         nodes = {node for quad in added for node in blank_nodes(quad)}
         known = dict(zip(nodes, self._dictionary.find(list(nodes)), strict=True))
         fresh = {node: ox.BlankNode() for node in nodes if known[node] is None}
