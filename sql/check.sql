@@ -136,4 +136,5 @@ SELECT id FROM vector_top_k('vectors_embedding', :query, :depth);
 -- ---- proposals -----------------------------------------------------------------------------------------------------
 
 -- name: proposals
-SELECT id, status, patch, revision FROM proposals;
+SELECT id, status, (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = proposals.id), revision
+FROM proposals;

@@ -53,11 +53,8 @@ WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
 -- name: open_proposals_of
 SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
 
--- name: open_proposal_of_patch
-SELECT id FROM proposals WHERE status = 'open' AND patch = ?1 LIMIT 1;
-
--- name: rejected_proposal_of_patch
-SELECT id FROM proposals WHERE status = 'rejected' AND patch = ?1 LIMIT 1;
+-- name: proposal_of_change
+SELECT id FROM proposals WHERE status = :status AND digest = :digest LIMIT 1;
 
 -- name: rejected_merges
 -- Gives (number, why, the entities as a JSON array) of merges that were rejected, and of what was split.
@@ -82,42 +79,49 @@ WHERE status = 'accepted' AND merged IS NOT NULL AND revision = :revision;
 SELECT changes();
 
 -- name: insert_split
-INSERT INTO proposals (status, kind, time, author, base, patch, merged, relies_on, validation, discussion,
+INSERT INTO proposals (status, kind, time, author, base, digest, merged, validation, discussion,
                        reviewer, decided, decision)
-VALUES ('rejected', 'split', :time, :author, :revision, x'', :merged, x'', '[]', '[]', :author, :time, :said);
+VALUES ('rejected', 'split', :time, :author, :revision, '', :merged, '[]', '[]', :author, :time, :said);
 
 -- name: insert_proposal
-INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
-                       discussion)
-VALUES ('open', :kind, :time, :author, :why, :confidence, :base, :patch, :merged, :relies_on, :validation, '[]')
+INSERT INTO proposals (status, kind, time, author, why, confidence, base, digest, merged, validation, discussion)
+VALUES ('open', :kind, :time, :author, :why, :confidence, :base, :digest, :merged, :validation, '[]')
 RETURNING id;
 
--- name: add_proposal_entities
-INSERT INTO proposal_entities (entity, proposal) SELECT value, :proposal FROM json_each(:entities_json);
+-- name: forget_change
+DELETE FROM proposal_quads WHERE proposal = :proposal AND sign <> 0;
 
--- name: forget_proposal_entities
-DELETE FROM proposal_entities WHERE proposal = :proposal;
+-- name: proposal_quads
+-- Gives (proposal, sign, quad in N-Quads) of some proposals, in the order in which they were kept.
+SELECT proposal, sign, quad FROM proposal_quads WHERE proposal IN (SELECT value FROM json_each(:ids_json)) ORDER BY id;
 
 -- name: proposal
-SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
        reviewer, decided, decision, revision
 FROM proposals WHERE id = :proposal;
 
 -- name: proposals
 -- The oldest first; NULL stands for any. Entities are a JSON array. The last column is how many there are in all.
-SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
        reviewer, decided, decision, revision, count(*) OVER ()
 FROM proposals
 WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
   AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
-  AND (:entities_json IS NULL OR id IN (SELECT proposal FROM proposal_entities
-                                        WHERE entity IN (SELECT value FROM json_each(:entities_json))))
-  AND (:memories OR instr(patch, CAST('<urn:worlds:memory:' AS BLOB)) = 0)
+  AND (:entities_json IS NULL OR id IN (
+      SELECT proposal FROM proposal_quads
+      WHERE sign <> 0 AND subject IN (SELECT value FROM json_each(:entities_json))
+      UNION ALL
+      SELECT proposal FROM proposal_quads
+      WHERE sign <> 0 AND object >= '<' AND object IN (SELECT value FROM json_each(:entities_json))))
+  AND (:memories OR NOT EXISTS (SELECT 1 FROM proposal_quads AS of_memory
+                                WHERE of_memory.proposal = proposals.id AND instr(quad, '<urn:worlds:memory:')))
 ORDER BY id LIMIT :limit;
 
 -- name: amend_proposal
-UPDATE proposals SET why = :why, confidence = :confidence, base = :base, patch = :patch, validation = :validation,
-                     discussion = :discussion, revision = CASE WHEN patch = :patch THEN revision END
+-- A digest of NULL leaves the change as it is.
+UPDATE proposals SET confidence = :confidence, base = :base, digest = coalesce(:digest, digest),
+                     validation = :validation, discussion = :discussion,
+                     revision = CASE WHEN digest = coalesce(:digest, digest) THEN revision END
 WHERE id = :proposal;
 
 -- name: decide_proposal

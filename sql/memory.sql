@@ -94,14 +94,15 @@ DELETE FROM retired_vectors
 WHERE id IN (SELECT value FROM json_each(:ids_json)) AND id NOT IN (SELECT vector FROM embedded_texts);
 
 -- name: proposals
--- The texts of all proposals: (id, patch, what it relies on, what it merges, all else that was said).
-SELECT id, patch, relies_on, coalesce(merged, ''), coalesce(why, '') || discussion || coalesce(decision, '') || validation FROM proposals;
+-- The texts of all proposals: (id, its quads, what it merges, all else that was said).
+SELECT id, (SELECT coalesce(group_concat(quad), '') FROM proposal_quads WHERE proposal = proposals.id),
+       coalesce(merged, ''), coalesce(why, '') || discussion || coalesce(decision, '') || validation FROM proposals;
 
 -- name: forget_proposals
 DELETE FROM proposals WHERE id IN (SELECT value FROM json_each(:ids_json));
 
--- name: forget_proposal_entities
-DELETE FROM proposal_entities WHERE proposal IN (SELECT value FROM json_each(:ids_json));
+-- name: forget_proposal_quads
+DELETE FROM proposal_quads WHERE proposal IN (SELECT value FROM json_each(:ids_json));
 
 -- name: messages
 -- Gives (revision, message, whether nothing is left of it) of some revisions.

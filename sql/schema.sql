@@ -222,11 +222,10 @@ CREATE TABLE proposals (
     why TEXT,
     confidence REAL,             -- 0 to 1
     base INTEGER NOT NULL,       -- the last revision when it was made
-    patch BLOB NOT NULL,         -- an RDF Patch, UTF-8
+    digest TEXT NOT NULL,        -- hexadecimal: the same for the same quads to add and to remove
     merged TEXT,                 -- terms in N-Triples as a JSON array: the one to keep, then the others
-    relies_on BLOB NOT NULL,     -- N-Quads, UTF-8: what it takes for granted, besides what it removes
     validation TEXT NOT NULL,    -- what it violates, sentences as a JSON array
-    discussion TEXT NOT NULL,    -- a JSON array of [time, author, text, the patch that was replaced or null]
+    discussion TEXT NOT NULL,    -- a JSON array of [time, author, text, the change that was replaced as an RDF Patch, or null]
     reviewer TEXT,
     decided TEXT,                -- UTC, ISO 8601
     decision TEXT,               -- why it was decided so
@@ -234,13 +233,20 @@ CREATE TABLE proposals (
 );
 CREATE INDEX proposals_status ON proposals (status);
 
--- The entities that the quads of a proposal have as subject or object.
-CREATE TABLE proposal_entities (
-    entity TEXT NOT NULL,        -- in N-Triples
+-- The quads of proposals, their terms in N-Triples. Of a merge they are what it would have done when it was proposed.
+CREATE TABLE proposal_quads (
+    id INTEGER PRIMARY KEY,
     proposal INTEGER NOT NULL,   -- proposals.id
-    PRIMARY KEY (entity, proposal)
-) WITHOUT ROWID;
-CREATE INDEX proposal_entities_proposal ON proposal_entities (proposal);
+    sign INTEGER NOT NULL,       -- 1: it adds the quad, -1: it removes it, 0: it takes it for granted
+    subject TEXT NOT NULL,
+    predicate TEXT NOT NULL,
+    object TEXT NOT NULL,
+    graph TEXT NOT NULL,         -- '' is the default graph
+    quad TEXT AS (subject || ' ' || predicate || ' ' || object || ' ' || graph || ' .') VIRTUAL  -- a line of N-Quads
+);
+CREATE INDEX proposal_quads_proposal ON proposal_quads (proposal);
+CREATE INDEX proposal_quads_subject ON proposal_quads (subject);
+CREATE INDEX proposal_quads_object ON proposal_quads (object) WHERE object >= '<';  -- no literals
 
 -- Which texts were ever embedded, so that the same text is never embedded twice.
 CREATE TABLE embedded_texts (

@@ -74,7 +74,7 @@ FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revi
 SELECT revision, time, added, removed FROM revisions WHERE revision = :revision;
 
 -- name: proposals_state
-SELECT count(*), max(id), total(length(discussion)), count(decided), total(length(patch)) FROM proposals;
+SELECT count(*), max(id), total(length(discussion)), count(decided) FROM proposals;
 
 -- name: all_proposals
 SELECT * FROM proposals ORDER BY id;
@@ -82,11 +82,11 @@ SELECT * FROM proposals ORDER BY id;
 -- name: forget_proposals
 DELETE FROM proposals;
 
--- name: forget_proposal_entities
-DELETE FROM proposal_entities;
+-- name: forget_proposal_quads
+DELETE FROM proposal_quads;
 
--- name: proposal_entities
-SELECT entity, proposal FROM proposal_entities WHERE proposal IN (SELECT value FROM json_each(:ids_json));
+-- name: proposal_quads
+SELECT proposal, sign, subject, predicate, object, graph FROM proposal_quads WHERE proposal IN (SELECT value FROM json_each(:ids_json));
 
 -- name: forget_prefixes
 DELETE FROM prefixes;

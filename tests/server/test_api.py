@@ -450,9 +450,11 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
         assert "there is no" in problem(writer.post(path, json=given), 404)
     load = {"update": "LOAD <http://127.0.0.1:1/>"}
     assert "network is not allowed" in problem(writer.post("/proposals", json=load), 503)
-    many = {"update": "INSERT { ?s ex:near ?o } WHERE { ?s ?p ?x . ?o ?q ?y . ?z ?r ?w }"}
+    numbers = " ".join(map(str, range(101)))
+    many = f"VALUES ?a {{ {numbers} }} VALUES ?b {{ {numbers} }} BIND(?a * 1000 + ?b AS ?n)"
+    endless = {"update": f"INSERT {{ <urn:x> <urn:near> ?n }} WHERE {{ {many} }}"}
     for path in ("/proposals", "/rehearsal"):
-        assert "more than 10,000 quads" in problem(writer.post(path, json=many), 413)
+        assert "more than 10,000 quads" in problem(writer.post(path, json=endless), 400)
     problem(writer.get("/proposals", params={"status": "waiting"}), 400)
 
 

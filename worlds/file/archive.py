@@ -44,8 +44,9 @@ FILES = {
     "'creates' and 'drops' are named graphs that exist without quads from then on, or no longer",
     "settings.jsonl": "the policies of the world: its texts, its guard, how much history is kept",
     "prefixes.jsonl": "prefixes and the IRIs that they stand for",
-    "proposals.jsonl": "changes that wait for a decision, and those that were decided, each as an RDF Patch",
-    "proposal_entities.jsonl": "the entities in them",
+    "proposals.jsonl": "changes that wait for a decision, and those that were decided",
+    "proposal_quads.jsonl": "their quads, each with a 'sign': 1 where the change adds it, -1 where it removes it, 0 "
+    "where it takes it for granted. Terms are in N-Triples, the default graph is an empty text",
     "sources.jsonl": "the folders, files and addresses that the world follows",
     "source_files.jsonl": "their files as they were read last",
     "source_runs.jsonl": "the revisions that they made",
@@ -64,7 +65,7 @@ _HEAD = """A knowledge graph in plain files, written by Worlds.
 """
 TABLES = {
     f"{table}.jsonl": table
-    for table in ("prefixes", "proposals", "proposal_entities", "sources", "source_files", "source_runs")
+    for table in ("prefixes", "proposals", "proposal_quads", "sources", "source_files", "source_runs")
 }
 SETTINGS = ("created", "default_graph", "guard", "history_from", "policy", "purges", "retention", "vector_index")
 """Of the table meta. The others are counters, or tell what the indexes were made with."""

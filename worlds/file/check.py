@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 from collections.abc import Callable, Iterable
 from zlib import crc32
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from worlds.errors import ConflictError, IntegrityError, ParseError
 from worlds.file.problems import CheckReport, Problem
 from worlds.file.scans import ChunkScan, VectorScan
-from worlds.graph.patches import read_patch
+from worlds.graph.longtexts import parse_all
 from worlds.quads.dataset import own_graphs
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
@@ -331,12 +330,11 @@ class _Check:
         self.report.checked["proposals"] = len(rows)
         last = self._connection.value(_QUERIES["last_revision"])
         bad = []
-        for number, status, patch, revision in rows:
+        for number, status, quads, revision in rows:
             try:
-                for _ in read_patch(io.BytesIO(bytes(patch)), f"proposal {number}"):
-                    pass
+                parse_all(quads or "", ox.RdfFormat.N_QUADS)
                 agrees = status in ("open", "accepted", "rejected") and (revision is None or revision <= last)
-            except (ParseError, TypeError):
+            except (SyntaxError, ValueError, TypeError, ParseError):
                 agrees = False
             if not agrees:
                 bad.append(number)

@@ -158,7 +158,7 @@ class Purging:
 
         rows = self._connection.rows(_SQL["proposals"])
         proposals = [number for number, *parts in rows if is_gone(list(map(_bytes, parts)))]
-        for name in ("forget_proposals", "forget_proposal_entities"):
+        for name in ("forget_proposals", "forget_proposal_quads"):
             self._connection.run(_SQL[name], (json_ids(proposals),))
         quoted = [*iris, *(text for text in texts if len(text) >= _NEEDLE)]
         for revision, message, alone in self._connection.rows(_SQL["messages"], (json_ids(revisions),)):

@@ -55,9 +55,10 @@ class Writing:
     That of a rehearsal is a `Diff`.
     """
 
-    def __init__(self, gate: Gate, revision: Revision) -> None:
+    def __init__(self, gate: Gate, revision: Revision, *, whole: bool) -> None:
         self._gate = gate
         self._revision = revision
+        self._whole = whole
         self.number, self.first_quad = revision.number, revision.first_quad
         self.added = self.removed = self.chunks = 0
         self._notes: list[str] = []
@@ -74,6 +75,16 @@ class Writing:
         if isinstance(change, Diff):
             change.notes = (*self._notes, *change.notes)
         self._change = change
+
+    def sign(self, author: str | None, message: str | None) -> None:
+        """Say who writes, and why, where that is known only now; of a part, whoever began the whole has said so."""
+        if self._whole:
+            self._revision.author, self._revision.message = author, message
+
+    @property
+    def signed(self) -> tuple[str | None, str | None]:
+        """Who writes, and why."""
+        return self._revision.author, self._revision.message
 
     def note(self, *notes: str) -> None:
         """Say something of the write in its change."""
@@ -171,7 +182,7 @@ class Writer:
         )
         diff: Diff | None = None
         with contextlib.suppress(_TakenBackError), opened as revision:
-            writing = Writing(self._gate, revision)
+            writing = Writing(self._gate, revision, whole=whole)
             before = len(revision.effects)
             yield writing
             limited = self._forgetting.limited

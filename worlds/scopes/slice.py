@@ -377,14 +377,14 @@ class Slice:
         if state is None or not state[0]:
             return
         seen = [row for row in base.rows(_SQL["all_proposals"]) if self.sees(self._world._proposals.get(row[0]))]
-        place = 11  # of `validation`: the guard has looked at the whole world
+        place = 10  # of `validation`: the guard has looked at the whole world
         rows = [(*row[:place], "[]", *row[place + 1 :]) for row in seen]
         numbers = json.dumps([row[0] for row in rows])
-        for name in ("forget_proposals", "forget_proposal_entities"):
+        for name in ("forget_proposals", "forget_proposal_quads"):
             own.run(_SQL[name])
         own.insert("INSERT INTO proposals", rows)
-        entities = base.rows(_SQL["proposal_entities"], (numbers,))
-        own.insert("INSERT INTO proposal_entities (entity, proposal)", entities)
+        quads = base.rows(_SQL["proposal_quads"], (numbers,))
+        own.insert("INSERT INTO proposal_quads (proposal, sign, subject, predicate, object, graph)", quads)
 
     def sees(self, proposal: Proposal) -> bool:
         """Whether a proposal changes, and relies on, nothing but the scope's graphs."""

@@ -84,8 +84,9 @@ class ScopedWriter(Writer):
                 guard=guard,
             ) as outer,
         ):  # fmt: skip
-            with self._whole.revision(dry_run=True, base=base) as writing:
+            with self._whole.revision(author=author, message=message, dry_run=True, base=base) as writing:
                 yield writing
+            outer.sign(*writing.signed)
             outer.apply(*self._net)
         writing.change = outer.change
 

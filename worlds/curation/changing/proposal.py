@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.graph.patches import read_patch
+from worlds.graph.patches import write_patch
 from worlds.graph.records import As, Count, Node, Number, Record
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph
 from worlds.revisions.edits import READ, Around, Edits, InQuads, edits_of
@@ -44,8 +43,9 @@ class Remark(Record):
 class Proposal(Record):
     """A change that waits, or that was decided.
 
-    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch, `edits` the same by
-    entity; that of a merge is what merging would have done then, and `merged` names the entity to keep and the others.
+    `base` is the last revision when it was made, `quads` are those to add and those to remove, as pyoxigraph has them,
+    `patch` is the same as an RDF Patch, `edits` the same by entity; that of a merge is what merging would have done
+    then, and `merged` names the entity to keep and the others.
     `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
     1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
     what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
@@ -53,7 +53,7 @@ class Proposal(Record):
     """
 
     _also = ("content_author", "version", "added", "removed", "edits")
-    _untold = ("patch", "relies_on", "around")
+    _untold = ("quads", "relies_on", "around")
 
     id: Number
     status: Status
@@ -63,7 +63,7 @@ class Proposal(Record):
     why: str | None
     confidence: float | None
     base: Count
-    patch: str
+    quads: tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]
     merged: tuple[Node, ...]
     relies_on: tuple[Any, ...]
     validation: tuple[str, ...]
@@ -81,12 +81,10 @@ class Proposal(Record):
         added, removed = self.quads
         return edits_of(removed[:READ], added[:READ], self.around, counts=(len(added), len(removed)))
 
-    @cached_property
-    def quads(self) -> tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]:
-        """The quads to add, and those to remove, as pyoxigraph has them."""
-        rows = [row for row in read_patch(io.BytesIO(self.patch.encode()), "patch") if row.quad is not None]
-        added, removed = ([row.quad for row in rows if row.code == code and row.quad] for code in ("A", "D"))
-        return tuple(added), tuple(removed)
+    @property
+    def patch(self) -> str:
+        """The change as an RDF Patch, as `World.apply_patch` takes it."""
+        return "".join(write_patch(self.quads[1], self.quads[0]))
 
     @property
     def version(self) -> int:

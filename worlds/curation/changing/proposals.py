@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import pyoxigraph as ox
 
@@ -18,7 +20,7 @@ from worlds.curation.changing.merging import Merging
 from worlds.curation.changing.proposal import Chosen, Listed, Proposal, Remark, Status
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError
 from worlds.graph.blanknodes import blank_nodes, renamed
-from worlds.graph.patches import write_patch
+from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.reader import quad_ids
@@ -32,11 +34,14 @@ from worlds.revisions.writer import Writer, Writing
 from worlds.rules.guard import TELL
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
-from worlds.sql.values import as_text, reading
+from worlds.sql.values import reading
 
 _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
 _CONFLICT = "another version changed this in another way"
+
+_Quads: TypeAlias = tuple[ox.Quad, ...]
+_Signed: TypeAlias = tuple[int, str, str, str, str]  # sign and terms of a quad, as they are stored
 
 
 class Proposals:
@@ -91,18 +96,16 @@ class Proposals:
         """
         author, why = remark("author", author), remark("why", why)
         assert isinstance(diff, Diff)
-        added, removed = self._settled(diff)
+        rows, digest = self._settled(diff)
         if not isinstance(kind, str) or not kind:
             raise ValueError(f"kind is a word, not {kind!r}")
-        # In one order, by which the same change is known again.
-        patch = "".join(write_patch(sorted(removed, key=str), sorted(added, key=str), {})).encode()
         with self._connection.transaction():
-            same = self._connection.value(_SQL["open_proposal_of_patch"], (patch,))
+            same = self._same("open", digest)
             if same is not None and kind == "guard":  # a refused write was tried again
-                return int(same)
+                return same
             if same is not None:
                 raise ConflictError(f"proposal {same} waits already, with the same change: amend says more of it")
-            if not renew and (same := self._connection.value(_SQL["rejected_proposal_of_patch"], (patch,))) is not None:
+            if not renew and (same := self._same("rejected", digest)) is not None:
                 raise ConflictError(f"proposal {same}, with the same change, was rejected")
             if not again and (told := self._decided_apart(merged)) is not None:
                 raise ConflictError(f"{told}; again=True proposes to merge them all the same", kind="decided")
@@ -110,23 +113,31 @@ class Proposals:
                 raise ConflictError(
                     f"{max_open:,} proposals of {author or 'nobody named'} wait for a decision already, as many as may"
                 )
-            (number,) = self._connection.rows(
-                _SQL["insert_proposal"],
-                _SQL["insert_proposal"].bind(
-                    kind=remark("kind", kind),
-                    time=_now(),
-                    author=author,
-                    why=why,
-                    confidence=_share(confidence),
-                    base=self._history.last,
-                    patch=patch,
-                    merged=json.dumps([str(term) for term in merged]) if merged else None,
-                    relies_on="".join(f"{quad} .\n" for quad in relies_on).encode(),
-                    validation=json.dumps([*notes, *diff.violations]),
-                ),
-            )[0]
-            self._note_entities(number, [*added, *removed], merged)
-        return int(number)
+            statement = _SQL["insert_proposal"]
+            given = statement.bind(
+                kind=remark("kind", kind),
+                time=_now(),
+                author=author,
+                why=why,
+                confidence=_share(confidence),
+                base=self._history.last,
+                digest=digest,
+                merged=json.dumps([str(term) for term in merged]) if merged else None,
+                validation=json.dumps([*notes, *diff.violations]),
+            )
+            number = int(self._connection.value(statement, given))
+            self._keep(number, [*rows, *((0, *_texts(quad)) for quad in relies_on)])
+        return number
+
+    def _same(self, status: Status, digest: str) -> int | None:
+        """The number of a proposal of the same change."""
+        statement = _SQL["proposal_of_change"]
+        found: int | None = self._connection.value(statement, statement.bind(status=status, digest=digest))
+        return found
+
+    def _keep(self, number: int, rows: Iterable[_Signed]) -> None:
+        into = "INSERT INTO proposal_quads (proposal, sign, subject, predicate, object, graph)"
+        self._connection.insert(into, [(number, *row) for row in rows])
 
     def queue(self, diff: Diff, author: str | None, message: str | None) -> int:
         """Keep a write that a guard refused as a proposal; gives its number."""
@@ -170,14 +181,15 @@ class Proposals:
                     f"proposal {number} is {found.author or 'somebody'}'s: only its author, or who may write, gives it "
                     "another change or confidence; say what is wrong with it, or propose another"
                 )
-            patch, base, told = found.patch, found.base, list(found.validation)
+            statement = _SQL["amend_proposal"]
+            values: dict[str, Any] = {"base": found.base, "digest": None, "validation": found.validation}
             if isinstance(diff, Diff):
                 if found.merged:
                     raise ValueError(f"proposal {number} merges entities: reject it, and propose another")
-                added, removed = self._settled(diff)
-                patch, base, told = "".join(write_patch(removed, added, {})), self._history.last, list(diff.violations)
-                self._connection.run(_SQL["forget_proposal_entities"], (number,))
-                self._note_entities(number, [*added, *removed], ())
+                rows, digest = self._settled(diff)
+                values = {"base": self._history.last, "digest": digest, "validation": diff.violations}
+                self._connection.run(_SQL["forget_change"], (number,))
+                self._keep(number, rows)
             discussion = [[one.time.isoformat(), one.author, one.text, one.replaced] for one in found.discussion]
             changed = [] if diff is None else [f"version {found.version + 1}"]
             if confidence is not None:
@@ -185,24 +197,16 @@ class Proposals:
             if why is not None or changed:
                 text = why or ", ".join(changed)
                 discussion.append([_now(), author, text, None if diff is None else found.patch])
-            self._connection.run(
-                _SQL["amend_proposal"],
-                _SQL["amend_proposal"].bind(
-                    why=found.why,
-                    confidence=found.confidence if confidence is None else _share(confidence),
-                    base=base,
-                    patch=patch.encode(),
-                    validation=json.dumps(told),
-                    discussion=json.dumps(discussion),
-                    proposal=number,
-                ),
-            )
+            values["validation"] = json.dumps(values["validation"])
+            values["confidence"] = found.confidence if confidence is None else _share(confidence)
+            given = statement.bind(discussion=json.dumps(discussion), proposal=number, **values)
+            self._connection.run(statement, given)
         return self.get(number)
 
-    def _settled(self, diff: Diff) -> tuple[list[ox.Quad], list[ox.Quad]]:
-        """The quads of a change. Blank nodes that the world does not have get names that no other write gives.
+    def _settled(self, diff: Diff) -> tuple[list[_Signed], str]:
+        """The rows of a change, and its digest. Blank nodes that are new get names that no other write gives.
 
-        ValueError for none.
+        They are in one order, so that the same change has the same digest. ValueError for none.
         """
         added, removed = list(diff.added.terms()), list(diff.removed.terms())
         if not added and not removed:
@@ -210,7 +214,9 @@ class Proposals:
         nodes = {node for quad in added for node in blank_nodes(quad)}
         known = dict(zip(nodes, self._dictionary.find(list(nodes)), strict=True))
         fresh = {node: ox.BlankNode() for node in nodes if known[node] is None}
-        return [renamed(quad, fresh) for quad in added], removed
+        rows: list[_Signed] = [(1, *_texts(renamed(quad, fresh))) for quad in added]
+        rows = sorted([*rows, *((-1, *_texts(quad)) for quad in removed)])
+        return rows, hashlib.blake2b(json.dumps(rows).encode(), digest_size=16).hexdigest()
 
     def _decided_apart(self, merged: Sequence[Any]) -> str | None:
         """What says that entities to merge were decided to be two; None if nothing does."""
@@ -221,23 +227,20 @@ class Proposals:
                 return f"they were decided to be two: proposal {number}, {why or 'without a reason'}"
         return None
 
-    def _note_entities(self, number: int, quads: Iterable[ox.Quad], merged: Iterable[Any]) -> None:
-        terms = {str(term) for quad in quads for term in (quad.subject, quad.object) if not _is_value(term)}
-        statement = _SQL["add_proposal_entities"]
-        entities = json.dumps(sorted(terms | set(map(str, merged))))
-        self._connection.run(statement, statement.bind(proposal=number, entities_json=entities))
-
     # -- reading them ---------------------------------------------------------------------------------------------
 
     def get(self, number: object) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""
+        with self._connection.snapshot():
+            return self._beside(self._numbered(number))[0]
+
+    def _numbered(self, number: object) -> list[Proposal]:
         if not is_whole(number):
             raise TypeError(f"a proposal is given by its number, not by {number!r}")
-        with self._connection.snapshot():
-            row = self._connection.row(_SQL["proposal"], (min(int(number), _MOST),))  # type: ignore[call-overload]  # whole
-            if row is None:
-                raise ArgumentError(f"there is no proposal {number}", kind="proposal")
-            return self._beside([self._read(row)])[0]
+        rows = self._connection.rows(_SQL["proposal"], (min(int(number), _MOST),))  # type: ignore[call-overload]  # whole
+        if not rows:
+            raise ArgumentError(f"there is no proposal {number}", kind="proposal")
+        return self._read(rows)
 
     def find(
         self,
@@ -271,7 +274,7 @@ class Proposals:
         )
         with self._connection.snapshot():
             rows = self._connection.rows(statement, given)
-            return Listed(self._beside([self._read(row[:-1]) for row in rows]), rows[0][-1] if rows else 0)
+            return Listed(self._beside(self._read([row[:-1] for row in rows])), rows[0][-1] if rows else 0)
 
     def _beside(self, found: list[Proposal]) -> list[Proposal]:
         """The proposals with what stands beside their quads, which is told when the world is closed, too."""
@@ -279,27 +282,32 @@ class Proposals:
         around = Fetched(quads, self._history.around)
         return [replace(one, around=around) for one in found]
 
-    def _read(self, row: Row) -> Proposal:
-        (number, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+    def _read(self, rows: Sequence[Row]) -> list[Proposal]:
+        """The proposals of rows, with their quads, and with what has moved under those that are open."""
+        quads: dict[tuple[int, int], list[ox.Quad]] = defaultdict(list)
+        with reading("a proposal"):
+            kept = self._connection.rows(_SQL["proposal_quads"], (json.dumps([row[0] for row in rows]),))
+            read = parse_all("\n".join(line for _, _, line in kept), ox.RdfFormat.N_QUADS)
+            for (number, sign, _), quad in zip(kept, read, strict=True):
+                quads[number, sign].append(quad)
+            return [self._made(row, *(tuple(quads[row[0], sign]) for sign in (1, -1, 0))) for row in rows]
+
+    def _made(self, row: Row, added: _Quads, removed: _Quads, relied: _Quads) -> Proposal:
+        (number, status, kind, time, author, why, confidence, base, merged, validation, discussion,
          reviewer, decided, decision, revision) = row  # fmt: skip
-        with reading(f"proposal {number}"):
-            names = () if merged is None else tuple(map(_term, json.loads(merged)))
-            relied = tuple(ox.parse(bytes(relies_on), format=ox.RdfFormat.N_QUADS))
-            found = Proposal(
-                number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
-                tuple(map(to_rdflib, names)), tuple(map(quad_to_rdflib, relied)), tuple(json.loads(validation)),
-                tuple(Remark(_instant(when), *said) for when, *said in json.loads(discussion)),
-                reviewer, None if decided is None else _instant(decided), decision,
-                None if status == "open" else revision,
-            )  # fmt: skip
-        if status != "open":
-            return found
-        added, removed = ((), ()) if names else found.quads
-        moved = self._ground.moved(base, added, (*removed, *relied), names[1:])
-        return Proposal(**{**{name: getattr(found, name) for name in _FIELDS}, "moved": tuple(moved)})
+        names = () if merged is None else tuple(map(_term, json.loads(merged)))
+        changed = ((), ()) if names else (added, removed)  # a merge is evaluated anew
+        moved = self._ground.moved(base, changed[0], (*changed[1], *relied), names[1:]) if status == "open" else ()
+        return Proposal(
+            number, status, kind, _instant(time), author, why, confidence, base, (added, removed),
+            tuple(map(to_rdflib, names)), tuple(map(quad_to_rdflib, relied)), tuple(json.loads(validation)),
+            tuple(Remark(_instant(when), *said) for when, *said in json.loads(discussion)),
+            reviewer, None if decided is None else _instant(decided), decision,
+            None if status == "open" else revision, tuple(moved),
+        )  # fmt: skip
 
     def _undecided(self, number: object) -> Proposal:
-        found = self.get(number)
+        (found,) = self._numbered(number)
         if found.status != "open":
             by = f" by {found.reviewer}" if found.reviewer else ""
             raise ConflictError(f"proposal {number} was {found.status} already{by}")
@@ -312,31 +320,28 @@ class Proposals:
     ) -> Change | Diff:
         """Make the change of a proposal, as who gave it; see `World.accept`."""
         reviewer, why = remark("reviewer", reviewer), remark("why", why)
-        proposal = self.get(number)
-        by = f"accepted by {reviewer}" if reviewer else "accepted"
-        message = f"{proposal.why or proposal.kind} (proposal {number}, {by})"
-        guard = "warn" if self._setting() == "queue" else None  # somebody has looked at it
         if version is not None and not is_whole(version):
             raise ValueError(f"version is a whole number from 1 on, or None, not {version!r}")
-        with self._writer.revision(
-            author=proposal.content_author, message=message, embed=True, dry_run=dry_run, guard=guard
-        ) as writing:
-            current = self._undecided(number)
-            if current.version != (proposal.version if version is None else version):
+        guard = "warn" if self._setting() == "queue" else None  # somebody has looked at it
+        with self._writer.revision(embed=True, dry_run=dry_run, guard=guard) as writing:
+            proposal = self._undecided(number)
+            if version not in (None, proposal.version):
                 raise ConflictError(
-                    f"proposal {number} is at version {current.version} now, given by "
-                    f"{current.content_author or 'somebody'}: look at it, and accept version={current.version}"
+                    f"proposal {number} is at version {proposal.version} now, given by "
+                    f"{proposal.content_author or 'somebody'}: look at it, and accept version={proposal.version}"
                 )
-            proposal = current
             if proposal.moved and not force:
                 told = "; ".join(proposal.moved)
                 raise ConflictError(
                     f"what proposal {number} relies on has changed: {told}; force accepts it all the same"
                 )
+            by = f"accepted by {reviewer}" if reviewer else "accepted"
+            message = f"{proposal.why or proposal.kind} (proposal {number}, {by})"
+            writing.sign(proposal.content_author, message)
             if proposal.merged:
                 kept, *others = map(to_oxigraph, proposal.merged)
                 rule: Rule | None = "report" if force else None
-                self._merging.merge(kept, others, conflicts=rule, author=proposal.content_author, message=message)
+                self._merging.merge(kept, others, conflicts=rule, author=None, message=message)
             else:
                 added, removed = (quad_ids(self._connection, self._dictionary, quads) for quads in proposal.quads)
                 writing.apply(added, removed)
@@ -364,9 +369,6 @@ class Proposals:
         self._connection.run(statement, given)
 
 
-_FIELDS = tuple(name for name in Proposal.__dataclass_fields__ if name != "moved")
-
-
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
@@ -391,5 +393,7 @@ def _term(text: str) -> Any:
     return ox.BlankNode(text[2:]) if text.startswith("_:") else ox.NamedNode(text[1:-1])
 
 
-def _is_value(term: object) -> bool:
-    return isinstance(term, (ox.Literal, ox.Triple))
+def _texts(quad: ox.Quad) -> tuple[str, str, str, str]:
+    value = f"<<( {quad.object} )>>" if isinstance(quad.object, ox.Triple) else str(quad.object)
+    graph = "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
+    return str(quad.subject), str(quad.predicate), value, graph
