@@ -226,14 +226,10 @@ class Connection:
         with reading(f"its setting {name}"):
             return read(stored)
 
-    def remembered(self, name: Hashable, read: Callable[[], T], *, look: bool = True) -> T:
-        """What `read` gives, which nobody may change; it is called once while the file stays as it is.
-
-        Without a `look` at the file, that is as it was when the same verb looked last.
-        """
+    def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
+        """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
         with self.lock:
-            if look:
-                self._agree()
+            self._agree()
             while name not in self._memory:
                 version, found = self._version, read()
                 if version == self._version:  # else it may be a part of the state before

@@ -122,6 +122,10 @@ WHERE (subject = :entity OR object = :entity)
 -- The first revision from a time on; none before it is younger.
 SELECT revision FROM revisions WHERE revision >= :first AND time >= :time ORDER BY revision LIMIT 1;
 
+-- name: before
+-- The last revision before a time.
+SELECT max(revision) FROM revisions WHERE time < :time;
+
 -- name: forget_removed
 -- The quads that were removed before a revision.
 DELETE FROM removed_quads WHERE removed < :first;

@@ -387,9 +387,6 @@ SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1,
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
 
--- name: last_time
-SELECT time FROM revisions ORDER BY revision DESC LIMIT 1;
-
 -- name: first_quad_since
 SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;
 

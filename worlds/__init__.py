@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from worlds.sources.store import FileProblem, WorldSource
     from worlds.sources.syncing import Synced
     from worlds.texts.policy import ChunkSize, TextPolicy
-    from worlds.validity.timeline import Timeline
+    from worlds.validity.timeline import DueFact, Timeline
     from worlds.world import World, open
 
 __all__ = [
@@ -94,6 +94,7 @@ __all__ = [
     "Decision",
     "Description",
     "Diff",
+    "DueFact",
     "Duplicate",
     "Edits",
     "Embedder",
@@ -211,7 +212,7 @@ _HOMES = {
     "worlds.memory.records": "Forgotten Keep Recalled Remembered Retained",
     "worlds.questions.brief": "Brief",
     "worlds.questions.keeping": "BrokenQuestion Questions",
-    "worlds.validity.timeline": "Timeline",
+    "worlds.validity.timeline": "DueFact Timeline",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",
     "worlds.aio": "AsyncWorld aopen",

@@ -19,7 +19,7 @@ from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.revisions.writer import Progress as Progress
-from worlds.scopes.copied import Showing, Views, copied
+from worlds.scopes.copied import Copies, Showing, copied
 from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
@@ -216,17 +216,20 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         return PastWorld(self, revision)
 
     @cached_property
-    def _views(self) -> Views:
-        return Views(self, lambda time: CopiedWorld(self, time))
+    def _copies(self) -> Copies[World]:
+        return Copies(self._connection, lambda time: CopiedWorld(self, time))
 
-    def _seen(self, as_of: object = None) -> World:
-        """The world as a verb that reads sees it: with all that is due by now, or as of a time."""
-        return self._views.seen(as_of)  # type: ignore[no-any-return]
+    @verb
+    def as_of(self, time: object) -> World:
+        """What held at a time, as far as the world knows now, as a `World` that can only be read.
 
-    def _catch_up(self) -> None:
-        """Carry out what is due, as the next write would."""
-        if self._clock.due and not (self._connection.in_transaction or self._connection.read_only):
-            self._writer.catch_up()
+        It is a world that was told so at that time. A quad that is asserted and whose reifiers say no time is in it;
+        one whose interval does not have the time is not; a triple that nobody asserts, which has ended or is to begin,
+        is in it if its interval has the time. `time` is a date, a datetime, a text in ISO 8601 or "now"; a year, a
+        month or a day is its beginning. It is a copy of the file, gone with the process; the last three are kept.
+        `w.at(revision).world.as_of(time)` is what the file held then of that time.
+        """
+        return self._copies.of(moment("time", time, self._validity.zone))
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -261,7 +264,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         """Close the file. What was written is kept; a second call does nothing."""
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
-            self._views.close()
+            self._copies.close()
         self._connection.close()
 
     def __reduce__(self) -> NoReturn:
@@ -278,9 +281,8 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     def __len__(self) -> int:
         """The number of quads."""
-        world = self._seen()
-        with world._connection.snapshot():
-            return int(world._connection.value(_SQL["count_quads"]))
+        with self._connection.snapshot():
+            return int(self._connection.value(_SQL["count_quads"]))
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world
@@ -299,7 +301,6 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         self._world = world
         self._graphs = graphs
         self._slice = self._cut(connection)
-        self._clock.stands = True  # its world's clock is looked at
         self._gate.memories, self._sparql.remembered = False, None
         self._namespaces = ScopedNamespaces(connection, self._slice.single)
         self._writer = ScopedWriter(world, self, self._slice)
@@ -315,12 +316,9 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
     def _written(self) -> Connection:
         return self._world._written
 
-    def _seen(self, as_of: object = None) -> World:
-        world = self._world._seen(as_of)
-        return self if world is self._world else world.only(graphs=self._graphs)
-
-    def _catch_up(self) -> None:
-        self._world._catch_up()
+    def as_of(self, time: object) -> World:
+        """What held at a time, in these graphs; see `World.as_of`."""
+        return self._world.as_of(time)._only(self._graphs)
 
     def __repr__(self) -> str:
         names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self._graphs)
@@ -366,18 +364,17 @@ class MemoryWorld(ScopedWorld):
 
         return MemorySlice(self._world, self, connection, self._graphs, self._time)
 
-    def _seen(self, as_of: object = None) -> World:
-        time = self._time if as_of is None else moment("as_of", as_of, self._world._validity.zone)
-        alone = all(map(is_memory, self._graphs))  # what is due elsewhere does not concern it
-        world = self._world if alone else self._world._seen(as_of)
-        same = world is self._world and time == self._time
-        return self if same else world._only(self._graphs, time)
+    def as_of(self, time: object) -> World:
+        """What was known by a time, and held then; see `World.as_of`."""
+        world = self._world if all(map(is_memory, self._graphs)) else self._world.as_of(time)
+        return world._only(self._graphs, moment("time", time, self._world._validity.zone))
 
 
 class CopiedWorld(Showing, World):
-    """A world as of a time, or as time has changed it meanwhile, which can only be read."""
+    """A world as of a time, which can only be read; made by `World.as_of`."""
 
-    def __init__(self, world: World, time: int | None) -> None:
+    def __init__(self, world: World, time: int) -> None:
+        self._base = world
         connection = copied(world._connection)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults = world._search_defaults
@@ -385,6 +382,10 @@ class CopiedWorld(Showing, World):
 
     def _require(self, what: str) -> None:
         refuse_past(what)
+
+    def as_of(self, time: object) -> World:
+        """What held at another time; see `World.as_of`."""
+        return self._base.as_of(time)
 
 
 class PastWorld(World):
@@ -397,7 +398,6 @@ class PastWorld(World):
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults, self._running = world._search_defaults, world._running
         self._slice = PastSlice(world, self, connection, revision)
-        self._clock.stands = True
         self._writer = PastWriter(f"the world as it was at revision {revision}")
         self._revision = revision
 

@@ -41,7 +41,6 @@ OPEN_TO_DOORS = {
     "worlds.remote",
     "worlds.search.options",
     "worlds.settings",
-    "worlds.verbs.in_time.shown",
     "worlds.verbs.table",
     "worlds.verbs.verb",
     "worlds.world",

@@ -240,7 +240,7 @@ def test_every_verb_that_reads_at_two_doors_is_compared() -> None:
     reads = {
         name for name, row in VERBS.items() if row.effect == "reads" and not {"command", "http"} & row.absent.keys()
     }
-    assert reads - READS.keys() == {"resolve_all", "export", "mint"}
+    assert reads - READS.keys() == {"resolve_all", "export", "mint", "due"}
 
 
 def test_agents_are_told_the_same(kb: Path) -> None:
@@ -466,7 +466,8 @@ def test_every_verb_that_writes_is_compared() -> None:
     writes = {
         name for name, row in VERBS.items() if row.effect != "reads" and not {"command", "http"} <= row.absent.keys()
     }
-    others = {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", "reinstate", "set_guard", *BULK}
+    others = {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", "reinstate", "set_guard"}
+    others |= {"carry_out", *BULK}
     assert writes - WRITES.keys() == others
 
 

@@ -14,9 +14,7 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.reader import quad_ids
 from worlds.revisions.gate import Gate
 from worlds.sql.connection import Connection
-from worlds.texts.policy import TextPolicy
-from worlds.validity.clock import Clock
-from worlds.validity.spans import Validity
+from worlds.validity.times import now
 
 QUAD = ox.Quad(ox.NamedNode("urn:a"), ox.NamedNode("urn:p"), ox.Literal("text"))
 
@@ -51,10 +49,8 @@ class Told(Follower):
 
 
 def gated(connection: Connection, *followers: Follower) -> Gate:
-    """A gate of a world in which nothing is dated."""
-    dictionary = Dictionary(connection)
-    clock = Clock(connection, dictionary, lambda: Validity(connection, dictionary, TextPolicy))
-    return Gate(connection, dictionary, Followers(*followers), clock)
+    """A gate with some followers."""
+    return Gate(connection, Dictionary(connection), Followers(*followers), now)
 
 
 def write(connection: Connection, gate: Gate, quad: ox.Quad = QUAD) -> None:

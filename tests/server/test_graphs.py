@@ -249,7 +249,7 @@ def test_an_entity_tag_changes_with_the_graph_and_differs_by_format(client: http
     assert client.get(graph, headers={"If-Match": tags["text/turtle"]}).status_code == 412
 
 
-def test_an_entity_tag_changes_when_the_time_of_a_fact_is_over(client: httpx.Client) -> None:
+def test_what_is_due_changes_a_graph_when_it_is_carried_out(client: httpx.Client) -> None:
     graph = "/graphs?graph=urn:timed"
     end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)
     reifies = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( <urn:a> <urn:b> <urn:c> )>>"
@@ -260,6 +260,10 @@ def test_an_entity_tag_changes_when_the_time_of_a_fact_is_over(client: httpx.Cli
     told = [client.get("/entities/urn:a", params={"as_of": year}).text for year in ("2000", "2999")]
     assert ["urn:c" in one for one in told] == [True, False]
     time.sleep(max(0.0, (end - datetime.datetime.now(datetime.UTC)).total_seconds()) + 0.05)
+    assert client.get(graph, headers={"If-None-Match": before.headers["etag"]}).status_code == 304
+    assert [one["object"] for one in client.get("/facts/due").json()["facts"]] == ["<urn:c>"]
+    assert client.post("/facts/carry-out", json={"message": "the night"}).json()["removed"] == 1
+    assert client.get("/facts/due").json() == {"facts": []}
     after = client.get(graph, headers={"If-None-Match": before.headers["etag"]})
     assert len(quads(after)) == 2
     asked = {"query": "ASK { GRAPH <urn:timed> { <urn:a> <urn:b> ?o } }"}

@@ -81,8 +81,8 @@ def _options(
 
 _PANELS = {
     "Begin": "init doctor config completion",
-    "Write": "load add-document sync sources state tell end reinstate update embed purge",
-    "Ask": "search sparql context brief questions memory resolve mint form similar describe timeline schema prefix "
+    "Write": "load add-document sync sources state tell end reinstate carry-out update embed purge",
+    "Ask": "search sparql context brief questions memory resolve mint form similar describe timeline due schema prefix "
     "policy",
     "Curate": "verify mentions suggest-links report contradictions duplicates distinct decisions merge split propose "
     "amend proposals accept reject decide validate shapes guard",

@@ -103,6 +103,19 @@ verbs_own(
     examples=("worlds end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",),
 )
 verbs_own(
+    "due",
+    help="`worlds carry-out` makes it so.",
+    empty="nothing is due",
+    examples=("worlds due kb.db", "worlds due kb.db --json"),
+)
+verbs_own(
+    "carry_out",
+    EMBEDDER,
+    help="It is for a job that runs every night.",
+    nothing="nothing is due",
+    examples=("worlds carry-out kb.db --author night", "worlds carry-out kb.db --dry-run"),
+)
+verbs_own(
     "reinstate",
     EMBEDDER,
     help="A named graph is the fourth term.",

@@ -23,7 +23,7 @@ from worlds.graph.query.tables import Tables
 from worlds.graph.query.tokens import Edit, declared_prefixes
 from worlds.sparql.memory import room
 from worlds.sparql.notes import absent
-from worlds.verbs.in_time import shown, solutions_of, unknown_to
+from worlds.verbs.grouped import solutions_of, unknown_to
 from worlds.world import World, connection_of
 
 SCHEME = "worlds:"
@@ -97,7 +97,7 @@ class GroupQueries:
             yield element, name.removeprefix(SCHEME)
 
     def _union(self) -> ox.Store:
-        states = [connection_of(shown(world)).state() for world in self._worlds.values()]
+        states = [connection_of(world).state() for world in self._worlds.values()]
         if self._store is None or any(one is not other for one, other in zip(states, self._states, strict=True)):
             self._store = None
             quads = sum(map(len, self._worlds.values()))

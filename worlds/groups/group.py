@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,10 +15,9 @@ from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.groups.asking import GroupQueries
-from worlds.search.engine import Searches
 from worlds.search.federation import GroupSearches
 from worlds.search.hits import SearchResults
-from worlds.verbs.in_time import searches_of
+from worlds.verbs.grouped import searches_of
 from worlds.world import World
 from worlds.world import open as open_world
 
@@ -64,7 +64,10 @@ class Group:
         self.worlds = MappingProxyType(dict(worlds))
         self._owned = owned
         self._queries = GroupQueries(self.worlds)
-        self._asked: dict[str, Searches] = {}
+
+    @functools.cached_property
+    def _searches(self) -> GroupSearches:
+        return GroupSearches({name: searches_of(world) for name, world in self.worlds.items()})
 
     def search(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
         """The chunks of all worlds that best answer `text`, with the scores that they would have in one world.
@@ -77,9 +80,6 @@ class Group:
         EmbedderError if the worlds were embedded by different models, unless mode is "text"; WorldsError if they read
         words by different tokenizers.
         """
-        asked = {name: searches_of(world) for name, world in self.worlds.items()}
-        if asked != self._asked:  # time has changed what a world shows
-            self._asked, self._searches = asked, GroupSearches(asked)
         return self._searches.run(text, explain=explain, **options)
 
     def query(

@@ -14,7 +14,7 @@ from worlds.errors import ArgumentError
 from worlds.mcp.answers import Briefed, Citation, Found, ResolutionShown, Resolved, Told
 from worlds.mcp.rendering import clip, quoted
 from worlds.mcp.toolbox import Service, answer, fitting
-from worlds.mcp.tools import Names, Tokens, tool
+from worlds.mcp.tools import Moment, Names, Tokens, tool
 from worlds.search.hits import Hit, SearchResults
 
 _PASSAGE = 4000  # characters
@@ -40,9 +40,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
         return _found(service, service.world.search, given, token_budget, full_text=full_text, facets=facets, sql=sql)
 
     @tool(server, service, "context", "Context of a question")
-    def context(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
+    def context(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
         """It is the quickest way to an answer."""
-        found = service.world.context(budget=service.most(token_budget) // 4, **given)  # it is there twice, and cited
+        found = service.at(as_of).context(
+            budget=service.most(token_budget) // 4, **given
+        )  # it is there twice, and cited
         terms = service.terms()
         cited = {
             fact.number: [" ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads]
@@ -54,9 +56,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
         return answer([found.text or "Nothing bears on it.", *notes], facts)
 
     @tool(server, service, "brief", "Brief for a query")
-    def brief(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Briefed]:
+    def brief(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Briefed]:
         """Call it before `sparql`: it has the names, the entities and the ranges that the query takes."""
-        found = service.world.brief(budget=service.most(token_budget) * 2 // 5, **given)  # it is there twice
+        found = service.at(as_of).brief(budget=service.most(token_budget) * 2 // 5, **given)  # it is there twice
         query = found.answer.query if found.answer is not None else None
         return answer([found.text or "The world is empty."], Briefed(text=found.text, query=query))
 

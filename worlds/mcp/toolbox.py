@@ -70,6 +70,10 @@ class Service:
         made.hints = Hints(made.world)
         return made
 
+    def at(self, time: str | None) -> World:
+        """The world, or as of a time."""
+        return self.world if time is None else self.world.as_of(time)
+
     def most(self, tokens: int | None = None) -> int:
         """The tokens that an answer may have, text and structured form together."""
         return self.token_budget if tokens is None else min(tokens, 10 * self.token_budget)

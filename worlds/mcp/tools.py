@@ -15,10 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from worlds.mcp.toolbox import Service, listed
 from worlds.search.options import REQUIRED, Option
-from worlds.verbs.table import VERBS
+from worlds.verbs.table import AS_OF, VERBS
 
 Part = str | int | float | bool
 Names = str | list[str]
+Moment = Annotated[str | None, Field(description=f"{AS_OF.help} E.g. {AS_OF.example}")]
 Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The answer's length in tokens, about.")]
 
 

@@ -58,7 +58,7 @@ class Recalling:
 
     def _only(self, as_of: object = None) -> Any:
         scope = self._asked.only(graphs=self._name)
-        return scope if as_of is None else scope._seen(as_of)
+        return scope if as_of is None else scope.as_of(as_of)
 
     @property
     def world(self) -> Any:

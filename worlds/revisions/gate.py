@@ -11,7 +11,7 @@ import datetime
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
@@ -37,25 +37,11 @@ _NAMED = 3  # subjects that an error names
 _INSERTED = 0.2  # the share of the time of inserting many quads that is not spent on their indexes
 
 
-class Clocked(Protocol):
-    """Tells what time brings: `worlds.validity.clock.Clock`."""
-
-    @property
-    def due(self) -> bool:
-        """Whether something may be due."""
-
-    def changes(self) -> tuple[Ids, Ids, datetime.datetime]:
-        """The quads that begin to hold and those that end, int64 [n, 4], until a time."""
-
-    def time(self) -> datetime.datetime:
-        """The time of a revision that ends."""
-
+Now = Callable[[], datetime.datetime]
+"""Gives the time by the clock, with its zone."""
 
 Limit = Callable[[Ids], None]
 """Is asked before quads are written, int64 [n, 4]; raises where they may not be."""
-
-BY_THE_CLOCK = "by the clock: "
-"""With which the message begins of a revision that carried out what was due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +93,7 @@ class Revision:
     guard: Any = None  # what its guard is, where it says so
     base: int | None = None  # what it changes may not have changed since
     embed: bool = False  # whether a write asked for its new texts to be embedded
+    before: datetime.datetime | None = None  # a time that lay ahead when it was written
     deltas: int = 0  # that its followers were told of
     effects: list[Delta] = field(default_factory=list)  # all deltas, those of memories too
     thread: int = field(default_factory=threading.get_ident)
@@ -131,11 +118,11 @@ class Gate:
         connection: Connection,
         dictionary: Dictionary,
         followers: Follower,
-        clock: Clocked,
+        now: Now,
         owned: Limit | None = None,
         leading: Leading | None = None,
     ) -> None:
-        """`owned` is asked of every write but one that takes a revision back, and what `clock` brings.
+        """`owned` is asked of every write but one that takes a revision back; `now` gives the time of a revision.
 
         `leading` has quads that come in under the name of a merged entity stand under the one that was kept.
         """
@@ -143,7 +130,7 @@ class Gate:
         self._connection = connection
         self._dictionary = dictionary
         self._followers = followers
-        self._clock = clock
+        self._now = now
         self._revision: Revision | None = None
         self._limit: Limit | None = None
         self._owned = owned
@@ -200,38 +187,31 @@ class Gate:
 
     @contextlib.contextmanager
     def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:
-        revision = due = late = None
+        revision = None
         try:
             with self._connection.transaction():
                 self._followers.begin()
-                due = self._carry_out() if self._clock.due else None
                 revision = self._begin(author, message, undoes, guard)
-                if due is not None:
-                    revision.deltas, revision.last_chunk = due.deltas, due.last_chunk
-                    revision.chunks, revision.embed = due.chunks, due.chunks > 0
-                brought = revision.deltas
                 try:
                     yield revision
                     if revision.added or revision.removed:
-                        self._record(revision, self._clock.time())
-                        late = self._carry_out() if self._clock.due else None  # it took its time
+                        self._record(revision)
                     else:
                         if (leading := self.leading) is not None:
                             leading.unnumbered(revision.number)
-                        if revision.deltas > brought:  # the same quads, but perhaps other chunks
+                        if revision.deltas:  # the same quads, but perhaps other chunks
                             self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
                     self._take_back(revision, 0)
                     raise
         except BaseException:
             self._dictionary.forget()
-            if any(one is not None and one.deltas for one in (due, revision, late)):  # the commit itself failed
+            if revision is not None and revision.deltas:  # the commit itself failed
                 self._followers.drop()
             raise
         else:
-            written = revision if revision.added or revision.removed else due
-            if written is not None:
-                self._followers.committed((late or written).number)
+            if revision.added or revision.removed:
+                self._followers.committed(revision.number)
         finally:
             self._revision = None
             self._followers.end()
@@ -240,21 +220,6 @@ class Gate:
         last, next_quad, last_chunk = self._connection.rows(_SQL["bounds"])[0]
         self._revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
         return self._revision
-
-    def _carry_out(self) -> Revision | None:
-        """What time has brought, as a revision of its own, which no guard and no limit concerns; None for nothing."""
-        added, removed, time = self._clock.changes()
-        if not len(added) and not len(removed):
-            return None
-        told = f"{BY_THE_CLOCK}{len(added):,} begun, {len(removed):,} ended"
-        revision = self._begin(None, told, None, None)
-        try:
-            self._apply(revision, *self._follow(revision, added, removed))
-            self._record(revision, time)
-        except BaseException:
-            self._take_back(revision, 0)
-            raise
-        return revision
 
     @contextlib.contextmanager
     def _part(self, revision: Revision) -> Iterator[Revision]:
@@ -274,8 +239,12 @@ class Gate:
             self._dictionary.forget()
             raise
 
-    def _record(self, revision: Revision, time: datetime.datetime) -> None:
+    def _record(self, revision: Revision) -> None:
         statement = _SQL["insert_revision"]
+        time = self._now()
+        if revision.before is not None and revision.before <= time:  # it came while this was written
+            time = revision.before - datetime.timedelta(milliseconds=1)
+        at = time.isoformat(timespec="milliseconds")
         created, dropped = (
             self._connection.value(_SQL[name], (revision.number,)) if revision.graphs else 0
             for name in ("graphs_created", "graphs_dropped")
@@ -284,7 +253,7 @@ class Gate:
             statement,
             statement.bind(
                 revision=revision.number,
-                time=time.isoformat(timespec="milliseconds"),
+                time=at,
                 author=revision.author,
                 message=revision.message,
                 added=revision.added,
@@ -298,7 +267,6 @@ class Gate:
         if revision.undoes is not None:  # a proposal whose change is taken back waits again
             statement, undone = _CURATION["turn_proposals"], int(revision.undoes)
             said = f"revision {revision.number} took back revision {undone}"
-            at = time.isoformat(timespec="milliseconds")
             given = statement.bind(time=at, author=revision.author, said=said, revision=undone, by=revision.number)
             self._connection.run(statement, given)
 

@@ -24,7 +24,6 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import InWorld
-from worlds.revisions.gate import BY_THE_CLOCK
 from worlds.sql import Statement, aside, here, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import reading
@@ -175,11 +174,6 @@ class History:
             for row in rows
         )
         return [row for row in told if row[0] not in theirs or any(row[4:8])]
-
-    def by_the_clock(self, revisions: Collection[int]) -> list[int]:
-        """Those of some revisions in which what was due was carried out, and nobody said anything."""
-        told = self.numbered(set(revisions)).values()
-        return [one.revision for one in told if one.author is None and (one.message or "").startswith(BY_THE_CLOCK)]
 
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()

@@ -6,6 +6,7 @@ import datetime
 import json
 from dataclasses import asdict, dataclass
 from numbers import Integral
+from typing import Protocol
 
 from worlds.revisions.history import History, instant, is_number, is_whole
 from worlds.sql import aside, here, statements
@@ -34,12 +35,23 @@ class Retention:
             raise ValueError(f"days is a number from 0 to a million, or None, not {self.days!r}")
 
 
-class Forgetting:
-    """Forgets the revisions of one world that need not be kept."""
+class Owing(Protocol):
+    """Knows what is to be carried out: `worlds.validity.spans.Validity`."""
 
-    def __init__(self, connection: Connection, history: History) -> None:
+    def first_due(self) -> int | None:
+        """The time of the first fact that is due, in microseconds since 1970; None where nothing is."""
+
+
+class Forgetting:
+    """Forgets the revisions of one world that need not be kept.
+
+    From the last revision before a fact came due they are kept: what came later would be taken for a decision.
+    """
+
+    def __init__(self, connection: Connection, history: History, owing: Owing) -> None:
         self._connection = connection
         self._history = history
+        self._owing = owing
 
     @property
     def retention(self) -> Retention:
@@ -94,6 +106,10 @@ class Forgetting:
             raise TypeError(f"revisions are forgotten before a number or a datetime, not before {before!r}")
         if target > last + 1:
             raise ValueError(f"there is no revision {target}: the last one is {last}; {last + 1} forgets all")
+        if target > first and (due := self._owing.first_due()) is not None:
+            time = datetime.datetime.fromtimestamp(due / 1_000_000, datetime.UTC)
+            statement = _SQL["before"]
+            target = min(target, self._connection.value(statement, statement.bind(time=instant(time))) or first)
         if target <= first:
             return 0
         for room in (here, aside):

@@ -18,8 +18,7 @@ def inverse(
 ) -> tuple[Ids, Ids]:
     """(quads to add, quads to remove), int64 [n, 4], that take back what a revision did.
 
-    ConflictError where a later revision has done so for some of its quads already; `force` leaves those out. What time
-    has taken back is no conflict: it is decided anew.
+    ConflictError where a later revision has done so for some of its quads already; `force` leaves those out.
     """
     revision = history.check(revision)
     if revision == 0:
@@ -46,10 +45,8 @@ def inverse(
     if len(conflicts) and not force:
         removals = {tuple(quad): number for *quad, _, number in gone.tolist()}  # the last one of each
         absent = [removals[tuple(quad)] for quad in conflicts[: len(lost) - len(back)].tolist()]
-        by = np.array([*absent, *again[:, 1].tolist()], dtype=np.int64)
-        meant = ~np.isin(by, history.by_the_clock(by.tolist()))
-        if meant.any():
-            raise ConflictError(_conflict(connection, dictionary, revision, conflicts[meant], set(by[meant].tolist())))
+        later = {*absent, *again[:, 1].tolist()}
+        raise ConflictError(_conflict(connection, dictionary, revision, conflicts, later))
     quads = np.delete(taken, again[:, 0], axis=0)
     return quads, np.concatenate([held[:, :4], lost[back[:, 0]]])
 

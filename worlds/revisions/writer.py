@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import datetime
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -102,6 +103,16 @@ class Writing:
         before = self._revision.led
         self.count(*self._gate.apply(added, removed, report, as_given=as_given))
         self.note(*(note for note in self._revision.led if note not in before))
+
+    def looks_ahead(self, time: datetime.datetime | None) -> None:
+        """Have the revision be of a time before one that lies ahead, though that may come before the write is over."""
+        before = [one for one in (self._revision.before, time) if one is not None]
+        self._revision.before = min(before, default=None)
+
+    @property
+    def ahead(self) -> datetime.datetime | None:
+        """The first time that lay ahead of it."""
+        return self._revision.before
 
     @property
     def leading(self) -> Leading | None:
@@ -216,13 +227,6 @@ class Writer:
             writing.change = Change(
                 revision.number, revision.added, revision.removed, revision.chunks, embedded, (*revision.notes, *notes)
             )
-        elif revision.chunks and revision.embed:  # of what time has brought
-            self._embed_new(revision.last_chunk, progress)
-
-    def catch_up(self) -> None:
-        """Write what time has brought, which the gate lets go first."""
-        with self.revision(embed=True):
-            pass
 
     def _judged(self, revision: Revision, guard: Any, *, dry_run: bool) -> tuple[tuple[str, ...], str | None]:
         """What the guard says of a revision, and, where it is to wait as a proposal, what it brings."""

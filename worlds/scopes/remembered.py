@@ -105,7 +105,7 @@ class MemorySlice(Slice):
         own = self._connection
         outlived, next_ = self._keeping.outlived(self._beneath(), present, self._time)
         validity, time = self._own._validity, present if self._time is None else self._time
-        added, removed = validity.changes(time, -ALWAYS)
+        added, removed = validity.changes(time)
         statement = _QUERIES["quads_touching"]
         about = own.table(statement, statement.bind(ids_json=json_ids(outlived)))
         gone = unique_quads(np.concatenate([removed, validity.elsewhen(time), about]))

@@ -87,6 +87,7 @@ class ScopedWriter(Writer):
             with self._whole.revision(author=author, message=message, dry_run=True, base=base) as writing:
                 yield writing
             outer.sign(*writing.signed)
+            outer.looks_ahead(writing.ahead)
             outer.apply(*self._net)
         writing.change = outer.change
 

@@ -227,6 +227,17 @@ class Ownership:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._allowed: str | None = None
+        self._lifted = False
+
+    @contextlib.contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Let the block write into the graphs of all sources; no other thread writes meanwhile."""
+        with self._connection.lock:
+            before, self._lifted = self._lifted, True
+            try:
+                yield
+            finally:
+                self._lifted = before
 
     @contextlib.contextmanager
     def by(self, name: str) -> Iterator[None]:
@@ -247,6 +258,8 @@ class Ownership:
 
     def require(self, quads: Ids) -> None:
         """ReadOnlyError for quads, int64 [n, 4], in the graph of a source that is not the block's."""
+        if self._lifted:
+            return
         owned: dict[int, str] = dict(self._connection.rows(_SQL["owned"]))
         taken = [owned[graph] for graph in owned if owned[graph] != self._allowed and (quads[:, 3] == graph).any()]
         if taken:

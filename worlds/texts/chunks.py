@@ -112,7 +112,6 @@ class ChunkStore(Follower):
         if policy == before:
             return cut
         self._connection.run(_SQL["set_meta"], ("policy", policy.to_json()))
-        self._connection.run(_SQL["delete_meta"], ("next_edge",))  # other predicates may tell times
         resized = policy.size != before.size or policy.sizes != before.sizes
         if resized or not policy.datatypes >= before.datatypes or not policy.include >= before.include:
             while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):

@@ -1,15 +1,16 @@
 """The intervals in which triples hold, as their reifiers tell them.
 
-An asserted quad holds now. A reifier in the same graph (RDF 1.2) tells when it began to hold and when it ended, by
-predicates of the policy's roles "valid_from" and "valid_to". An interval has its beginning and not its end; a year, a
-month or a day as the end is included. A triple that is not asserted and has an end has ended. What is no reifier and
-has such a predicate, as a membership has, is a thing with an interval: it stays asserted, and is not there as of
-another time.
+The present is what is asserted. A reifier in the same graph (RDF 1.2) tells when a triple began to hold and when it
+ended, by predicates of the policy's roles "valid_from" and "valid_to". An interval has its beginning and not its end; a
+year, a month or a day as the end is included. A triple that is not asserted and has an end has ended, or is to begin. A
+beginning or an end that was written before its time comes due: see `Validity.ahead`. What is no reifier and has such a
+predicate, as a membership has, is a thing with an interval: it stays asserted, and is not there as of another time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,8 +23,8 @@ from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
 from worlds.quads.rows import NO_QUADS, find_quads, unique_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.policy import TextPolicy
-from worlds.validity.times import ALWAYS, period
+from worlds.texts.chunks import ChunkStore
+from worlds.validity.times import ALWAYS, microseconds, period, present
 
 _SQL = statements("validity.sql")
 _QUADS = statements("queries.sql")
@@ -36,8 +37,8 @@ ROLES = ("valid_from", "valid_to")
 class Spans:
     """n intervals. `quads`, int64 [n, 5], are triples with the graph and the revision of what reifies them.
 
-    `reifiers` [n] are ids; `since` and `until` [n] are microseconds since 1970, and `began` and `ended` [n] the ids of
-    the literals that say them, 0 where nothing does.
+    `reifiers` [n] are ids; `since` and `until` [n] are microseconds since 1970, `began` and `ended` [n] the ids of the
+    literals that say them, and `told` [n, 2] the revisions that wrote these, 0 where nothing does.
     """
 
     quads: Ids
@@ -46,23 +47,29 @@ class Spans:
     ended: Ids
     since: NDArray[np.int64]
     until: NDArray[np.int64]
+    told: Ids
 
     def of(self, rows: NDArray[np.bool_]) -> Spans:
         """Some of them."""
         return Spans(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
-    def of_reifiers(self, ids: Ids) -> Spans:
-        """Those that some reifiers tell, int64 [n]."""
-        return self.of(np.isin(self.reifiers, ids))
-
-    def passed(self, since: int, until: int) -> NDArray[np.bool_]:
-        """Whether the beginning and the end of each lie after a time and not after another, [2, n]."""
-        edges = np.stack([self.since, self.until])
-        return (since < edges) & (edges <= until)
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """The beginning and the end of each, [n, 2]."""
+        return np.column_stack([self.since, self.until])
 
     def at(self, time: int) -> NDArray[np.bool_]:
         """Which hold at a time, [n]."""
         return (self.since <= time) & (time < self.until)
+
+
+class Due(NamedTuple):
+    """A quad that began, or ended, at a time in microseconds since 1970, as the literal of an id says."""
+
+    quad: tuple[int, int, int, int]
+    begins: bool
+    time: int
+    said: int
 
 
 class Interval(NamedTuple):
@@ -81,17 +88,17 @@ class Interval(NamedTuple):
 class Validity:
     """Reads the intervals of one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, policy: Callable[[], TextPolicy]) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._policy = policy
+        self._chunks = chunks
         self._periods: dict[int, tuple[int, int] | None] = {}
         self._zone = ""  # in which they were read
 
     @property
     def zone(self) -> str:
         """The time zone of texts that name none."""
-        return self._policy().time_zone
+        return self._chunks.policy.time_zone
 
     def period(self, term: ox.Literal) -> tuple[int, int] | None:
         """Where the period of a literal begins and ends, in microseconds since 1970; None for what is no time."""
@@ -99,7 +106,7 @@ class Validity:
 
     def predicates(self, role: str) -> list[ox.NamedNode]:
         """The predicates that tell when a triple began to hold, or when it ended."""
-        return [ox.NamedNode(iri) for iri in self._policy().predicates(role)]
+        return [ox.NamedNode(iri) for iri in self._chunks.policy.predicates(role)]
 
     def spans(self, triples: Iterable[int] | None = None, subject: int | None = None) -> Spans:
         """The intervals of all triples; or of triple terms, given by their ids; or of those with a subject."""
@@ -114,7 +121,7 @@ class Validity:
             rows = self._connection.rows(_SQL["reifiers_of"], (json_ids(triples), reifies))
         reifiers = json_ids(sorted({row[0] for row in rows}))
         began, ended = (
-            {(reifier, graph): value for reifier, graph, value in self._connection.rows(_SQL["said"], (reifiers, ids))}
+            {(reifier, graph): said for reifier, graph, *said in self._connection.rows(_SQL["said"], (reifiers, ids))}
             for ids in map(json_ids, given.values())
         )
         return _spans(rows, began, ended, self._read)
@@ -172,67 +179,141 @@ class Validity:
             self._periods[number] = period(term.value, self._zone) if isinstance(term, ox.Literal) else None
         return self._periods[number]
 
-    def periods(self, numbers: Ids) -> list[tuple[int, int]]:
-        """The periods of literals, int64 [n], of those that are times."""
-        self._agree()
-        return [read for number in numbers.tolist() if (read := self._read(number)) is not None]
-
     def next(self, time: int) -> int:
         """The first beginning or end of an interval after a time; ALWAYS where there is none."""
         spans = self.spans()
         edges = np.concatenate([spans.since, spans.until])
         return int(edges[edges > time].min(initial=ALWAYS))
 
-    def asserted(self, quads: Ids) -> NDArray[np.bool_]:
-        """Which of some quads, int64 [n, 4], the world has, [n]."""
-        found = np.zeros(len(quads), dtype=bool)
-        found[[position for position, _, _ in find_quads(self._connection, quads)]] = True
+    def asserted(self, quads: Ids) -> Ids:
+        """The revisions that asserted quads, int64 [n, 4], 0 for those that the world has not, [n]."""
+        found = np.zeros(len(quads), dtype=np.int64)
+        for position, _, revision in find_quads(self._connection, quads):
+            found[position] = revision
         return found
 
-    def changes(self, time: int, clock: int, *, edges: bool = False) -> tuple[Ids, Ids]:
-        """The quads that hold at a time beside those that are asserted, and the asserted that don't, int64 [n, 4].
+    def ahead(self, spans: Spans, asserted: Ids) -> NDArray[np.bool_]:
+        """Whether the beginning and the end of each wait to be carried out, or did as long as they lay ahead, [n, 2].
 
-        `clock` is the time of the last revision. With `edges`, only what has begun or ended since then.
+        They were written before their time, and since that came nobody asserted or retracted the triple, which would
+        have decided it; `asserted` [n] are the revisions that asserted the triples. An assertion that came together
+        with its reifier, as in a merge, decides nothing.
         """
-        spans = self.spans()
-        if not len(spans.quads):
-            return NO_QUADS, NO_QUADS
+        moved = asserted == spans.quads[:, 4]
+        last = np.maximum(self._times(spans.told), self._times(np.where(moved, 0, asserted))[:, None])
+        found = (spans.told > 0) & (last < spans.edges)
+        begin = np.flatnonzero(found[:, 0] & (asserted == 0))
+        if len(begin):
+            removed = np.zeros(len(begin), dtype=np.int64)
+            given = str(spans.quads[begin, :4].tolist()), int(spans.told[begin, 0].min())
+            for position, revision in self._connection.rows(_SQL["last_removed"], given):
+                removed[int(position)] = revision
+            found[begin, 0] = self._times(removed) < spans.since[begin]
+        return found
+
+    def _times(self, revisions: Ids) -> NDArray[np.int64]:
+        """When revisions were written; before all times for 0, now for the one that is being written.
+
+        Of those that are forgotten, the time of the first that is not.
+        """
+        numbers, places = np.unique(revisions, return_inverse=True)
+        rows = self._connection.rows(_SQL["times"], (json_ids(numbers),))
+        known = {revision: microseconds(datetime.datetime.fromisoformat(time)) for revision, time in rows}
+        first = min(known, default=0)
+        times = {one: known.get(one, known[first] if one < first else None) for one in numbers.tolist()}
+        found = [-ALWAYS if one == 0 else present() if time is None else time for one, time in times.items()]
+        return np.array(found, dtype=np.int64)[places].reshape(revisions.shape)
+
+    def changes(self, time: int) -> tuple[Ids, Ids]:
+        """The quads that hold at a time beside those that are asserted, and the asserted that do not, int64 [n, 4]."""
+        state = self._state(self.spans(), time)
+        return state.quads[state.holds & ~state.asserted], state.quads[state.asserted & ~state.holds]
+
+    def due(self, time: int) -> list[Due]:
+        """The facts whose beginning or end has come by a time and is not carried out, those that came first first."""
+        spans = self._coming(time)
+        state = self._state(spans, time)
+        found: dict[int, Due] = {}
+        for row in np.flatnonzero((state.came & (state.holds != state.asserted))[state.numbers]).tolist():
+            place = int(state.numbers[row])
+            begins = bool(state.holds[place])
+            at, number = (spans.since, spans.began) if begins else (spans.until, spans.ended)
+            if number[row] and at[row] <= time:
+                one = Due(tuple(state.quads[place].tolist()), begins, int(at[row]), int(number[row]))
+                found[place] = max(found.get(place, one), one, key=lambda due: due.time)
+        return sorted(found.values(), key=lambda one: (one.time, one.quad))
+
+    def first_due(self) -> int | None:
+        """The time of the first fact that is due; None where nothing is."""
+        return next((one.time for one in self.due(present())), None)
+
+    def _coming(self, time: int) -> Spans:
+        """All intervals of the triples of which one begins or ends after the first revision, and not after a time."""
+        self._agree()
+        begun = self._connection.value(_SQL["first_time"])
+        (reifies,) = self._dictionary.find([REIFIES])
+        if begun is None or reifies is None:
+            return self.spans([])
+        earliest = microseconds(datetime.datetime.fromisoformat(begun))
+        wanted: list[str] = []
+        for edge, role in enumerate(ROLES):
+            predicates = json_ids(self.roles(role))
+            values = [number for (number,) in self._connection.rows(_SQL["times_said"], (predicates,))]
+            read = [(number, period) for number in values if (period := self._read(number)) is not None]
+            wanted += [predicates, json_ids(number for number, period in read if earliest < period[edge] <= time)]
+        return self.spans([triple for (triple,) in self._connection.rows(_SQL["told_of"], (*wanted, reifies))])
+
+    def _state(self, spans: Spans, time: int) -> _State:
+        """What holds at a time of the triples that have intervals."""
         quads, numbers = np.unique(spans.quads[:, :4], axis=0, return_inverse=True)
         numbers = numbers.reshape(-1)
 
         def any_of(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
             return np.bincount(numbers[rows], minlength=len(quads)) > 0
 
-        asserted = self.asserted(quads)
-        then = spans.at(time)
+        revisions = self.asserted(quads)
+        asserted = revisions > 0
+        ahead = self.ahead(spans, revisions[numbers])
+        then, came = spans.at(time), ahead & (spans.edges <= time)
         # What ended and is asserted holds again, since nobody knows when: from its last end on.
         last = np.full(len(quads), -ALWAYS)
         np.maximum.at(last, numbers, spans.until)
-        # What nobody asserts, has no end and does not lie ahead is only spoken of.
-        dated = then & ((spans.ended != 0) | (spans.since > clock))
-        holds = np.where(asserted, any_of(then) | (last <= min(time, clock)), any_of(dated))
-        if edges:
-            began, ended = map(any_of, spans.passed(clock, time))
-            holds = np.where(np.where(asserted, ended, began), holds, asserted)
-        return quads[holds & ~asserted], quads[asserted & ~holds]
+        again = (last <= time) & ~any_of(came[:, 1])
+        # What nobody asserts, has no end and does not wait for its beginning is only spoken of.
+        dated = any_of(then & ((spans.ended != 0) | ahead[:, 0]))
+        holds = np.where(asserted, any_of(then) | again, dated)
+        return _State(quads, numbers, asserted, holds, np.where(asserted, any_of(came[:, 1]), any_of(came[:, 0])))
+
+
+class _State(NamedTuple):
+    """Triples with intervals, at a time. `quads`, int64 [n, 4], `numbers` the one of each interval.
+
+    `asserted`, `holds` and `came` [n] say whether each is asserted, whether it holds at that time, and whether it was
+    to begin, or to end, by then.
+    """
+
+    quads: Ids
+    numbers: Ids
+    asserted: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+    came: NDArray[np.bool_]
 
 
 def _spans(
     rows: list[tuple[int, object, int, int]],
-    began: dict[tuple[int, int], int],
-    ended: dict[tuple[int, int], int],
+    began: Mapping[tuple[int, int], Sequence[int]],
+    ended: Mapping[tuple[int, int], Sequence[int]],
     read: Callable[[int], tuple[int, int] | None],
 ) -> Spans:
     found: list[tuple[int, ...]] = []
     for reifier, parts, graph, revision in rows:
-        first, last = began.get((reifier, graph), 0), ended.get((reifier, graph), 0)
+        (first, begun), (last, over) = (one.get((reifier, graph), (0, 0)) for one in (began, ended))
         since, until = read(first) if first else None, read(last) if last else None
         if since is None and until is None:
             continue
-        s, p, o = (int(part) for part in str(parts).split(" "))
-        found.append(
-            (s, p, o, graph, revision, reifier, first if since else 0, last if until else 0,
-             since[0] if since else -ALWAYS, until[1] if until else ALWAYS)
-        )  # fmt: skip
-    table = np.array(found, dtype=np.int64).reshape(-1, 10)
-    return Spans(table[:, :5], *table.T[5:])
+        begins = (first, begun, since[0]) if since else (0, 0, -ALWAYS)
+        ends = (last, over, until[1]) if until else (0, 0, ALWAYS)
+        found.append((*map(int, str(parts).split(" ")), graph, revision, reifier, *begins, *ends))
+    table = np.array(found, dtype=np.int64).reshape(-1, 12)
+    reifiers, began_by, ended_by, starts, stops = (table[:, column] for column in (5, 6, 9, 8, 11))
+    return Spans(table[:, :5], reifiers, began_by, ended_by, starts, stops, told=table[:, [7, 10]])

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
+from numpy.typing import NDArray
 
 from worlds.errors import ArgumentError
 from worlds.graph.terms import XSD
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
-from worlds.validity.spans import REIFIES, Spans, Validity
-from worlds.validity.times import ALWAYS, literal, microseconds, period_before
+from worlds.validity import times
+from worlds.validity.spans import REIFIES, ROLES, Spans, Validity
+from worlds.validity.times import ALWAYS, literal, now, period_before
 
 CITES = ox.NamedNode("http://purl.org/dc/terms/source")
 CONFIDENCE = ox.NamedNode("http://www.w3.org/2005/11/its/rdf#taConfidence")
@@ -35,14 +37,11 @@ class Stating:
         patterns: Patterns,
         annotations: Annotations,
         validity: Validity,
-        now: Callable[[], datetime.datetime],
     ) -> None:
-        """`now` gives the time that a write's statements are of."""
         self._dictionary = dictionary
         self._patterns = patterns
         self._annotations = annotations
         self._validity = validity
-        self._now = now
 
     def state(
         self,
@@ -56,7 +55,7 @@ class Stating:
         """A fact that holds, or held until `valid_to`, with what its reifier says."""
         began, ended = self._time("valid_from", valid_from), self._time("valid_to", valid_to)
         self._require_order(began, ended)
-        present = microseconds(self._now())
+        present = times.present()
         begins = -ALWAYS if began is None else self._period(began)[0]
         ahead = begins > present
         over = ended is not None and self._period(ended)[1] <= present
@@ -68,12 +67,12 @@ class Stating:
             said.append((CONFIDENCE, ox.Literal(repr(float(confidence)), datatype=ox.NamedNode(XSD + "double"))))
         kept = self._same(spans, began, ended) if ended is not None else None
         if kept is None and not over:
-            kept = self._waiting(spans, present) if ahead else self._open(quad, spans, present)
+            kept = self._waiting(spans, present) if ahead else self._open(quad, spans, spans.at(present))
         if ended is not None:
             said.append((self._predicate("valid_to"), ended))
         if began is not None:
             said.append((self._predicate("valid_from"), began))
-        if ahead and self._holds(quad) and not ((present < spans.until) & (spans.until < ALWAYS)).any():
+        if ahead and self._holds(quad) and not (self._going_on(spans, present) & (spans.until < ALWAYS)).any():
             raise ArgumentError("this holds, without an end: `end` says when, before it begins again", kind="time")
         added = [] if ahead or over else [quad]
         removed: list[ox.Quad] = []
@@ -90,8 +89,7 @@ class Stating:
         """A fact that holds ceases to, at a time, or `before` a period that has begun."""
         if not self._holds(quad):
             raise ArgumentError(f"this does not hold, so it cannot end: {quad}")
-        moment = self._now()
-        present = microseconds(moment)
+        moment, present = now(), times.present()
         ended = self._literal(moment) if at is None else self._time("at", at)
         assert ended is not None
         if before and at is not None:
@@ -99,8 +97,9 @@ class Stating:
         elif self._period(ended)[0] <= present < self._period(ended)[1]:
             ended = self._literal(moment)
         spans = self._spans(quad)
-        kept = self._open(quad, spans, present)
-        for number in spans.began[(spans.until > present) & (spans.since <= present)].tolist():
+        going_on = self._going_on(spans, present) & (spans.since <= present)
+        kept = self._open(quad, spans, going_on)
+        for number in spans.began[going_on].tolist():
             self._require_order(self._term(number) if number else None, ended)
         reifier = _reifier(quad, None, ended) if kept is None else kept
         added = [
@@ -112,10 +111,10 @@ class Stating:
 
     def reinstate(self, quad: ox.Quad) -> Edit:
         """A fact that was ended holds again, or is to come, as if it had not been."""
-        spans, present = self._spans(quad), microseconds(self._now())
+        spans, present = self._spans(quad), times.present()
         rows = np.flatnonzero(spans.ended)
         if self._holds(quad):
-            rows = rows[spans.until[rows] > present]
+            rows = rows[self._going_on(spans, present)[rows]]
             if not len(rows):
                 raise ArgumentError(f"this holds: {quad}")
         if not len(rows):
@@ -141,6 +140,15 @@ class Stating:
             if one != quad.object
         ]
 
+    def first_ahead(self, quads: Iterable[ox.Quad]) -> datetime.datetime | None:
+        """The first beginning or end that some quads say and that lies ahead; None for none in this calendar."""
+        roles = {predicate: role for role in ROLES for predicate in self._validity.predicates(role)}
+        said = [(roles[one.predicate], one.object) for one in quads if one.predicate in roles]
+        periods = [(role, self._validity.period(term)) for role, term in said if isinstance(term, ox.Literal)]
+        edges = [period[ROLES.index(role)] for role, period in periods if period is not None]
+        first = min((edge for edge in edges if edge > times.present()), default=times.ALWAYS)
+        return times.in_calendar(first)
+
     # -- what there is --------------------------------------------------------------------------------------------
 
     def _term(self, number: int) -> Any:
@@ -162,9 +170,14 @@ class Stating:
         dated = spans.reifiers[(spans.since > present) & (spans.ended == 0)]
         return self._term(int(dated[0])) if len(dated) else None
 
-    def _open(self, quad: ox.Quad, spans: Spans, present: int) -> Any:
-        """The reifier of a fact that holds: one that says no end, or one to come; None where there is none."""
-        dated = spans.reifiers[(spans.until > present) & (spans.since <= present)]
+    def _going_on(self, spans: Spans, present: int) -> NDArray[np.bool_]:
+        """Which intervals have no end that was carried out, [n]."""
+        asserted = self._validity.asserted(spans.quads[:, :4])
+        return (spans.until > present) | ((asserted > 0) & self._validity.ahead(spans, asserted)[:, 1])
+
+    def _open(self, quad: ox.Quad, spans: Spans, among: NDArray[np.bool_]) -> Any:
+        """The reifier of a fact that holds: of one of some intervals, or one that says no time; None without one."""
+        dated = spans.reifiers[among]
         if len(dated):
             return self._term(int(dated[0]))
         if not self._holds(quad):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any, NamedTuple
@@ -13,14 +13,16 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
 from worlds.texts.facts import Text
-from worlds.validity.spans import Interval, Validity
-from worlds.validity.times import ALWAYS, microseconds
-from worlds.validity.times import now as current
+from worlds.validity import times
+from worlds.validity.spans import Due, Interval, Validity
+from worlds.validity.times import ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Held(Record):
     """A value and one interval in which it held; a bound that nobody says is None. `holds` is whether it holds now.
+
+    A fact whose end has come holds until that is carried out, and one whose beginning has come does not.
 
     `graph` is None for the default graph. The interval is that of the fact, by a reifier, or that of a thing with one:
     of the value, as a membership, or of the entity itself. With `incoming`, the value is such a thing that points to
@@ -42,6 +44,18 @@ class Held(Record):
         """The bounds as people write them, "2015 – 2021-04"; empty where neither is said."""
         said = ["" if term is None else str(term) for term in (self.valid_from, self.valid_to)]
         return " – ".join(said).strip(" ") if any(said) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class DueFact(Record):
+    """A fact whose beginning, or else whose end, has come and is not carried out; `time` is what its reifier says."""
+
+    subject: Node
+    predicate: Iri
+    object: Node
+    graph: Iri | None
+    begins: bool
+    time: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,17 @@ class Timeline(Record):
 
     def __bool__(self) -> bool:
         return bool(self.facts)
+
+
+def due_facts(dictionary: Dictionary, due: Sequence[Due]) -> list[DueFact]:
+    """What is due, in terms."""
+    terms = dictionary.terms({number for one in due for number in (*one.quad, one.said)})
+    shown: dict[int, Any] = {number: to_rdflib(term) for number, term in terms.items() if number}
+    return [
+        DueFact(shown[s], shown[p], shown[o], shown.get(g), one.begins, shown[one.said])
+        for one in due
+        for s, p, o, g in [one.quad]
+    ]
 
 
 class _Row(NamedTuple):
@@ -129,7 +154,7 @@ class Timelines:
     def former(self, entity: Term) -> tuple[Held, ...]:
         """The facts of an entity that have ended, by predicate and then by time; things with intervals are not read."""
         (number,) = self._dictionary.find([entity])
-        present = microseconds(current())
+        present = times.present()
         rows = [] if number is None else [one for one in self._dated(number) if not one.holds and one.until <= present]
         facts = self._facts(rows)
         return tuple(facts[at] for at in sorted(range(len(rows)), key=lambda at: _order(rows[at], facts[at])))
@@ -138,11 +163,12 @@ class Timelines:
         """The facts of an entity whose intervals reifiers tell."""
         spans = self._validity.spans(subject=number)
         asserted = self._validity.asserted(spans.quads[:, :4])
-        present = microseconds(current())
+        waits = self._validity.ahead(spans, asserted)[:, 1]
+        present = times.present()
         rows: list[_Row] = []
         for at, (_, p, o, g, _) in enumerate(spans.quads.tolist()):
             since, until, ended = int(spans.since[at]), int(spans.until[at]), int(spans.ended[at])
-            holds = bool(asserted[at]) and since <= present < until
+            holds = bool(asserted[at] and since <= present and (present < until or waits[at]))
             if holds or ended or since > present:  # else it is only spoken of
                 rows.append(_Row(p, since, until, o, g, int(spans.began[at]), ended, holds))
         return rows
@@ -155,7 +181,7 @@ class Timelines:
         rows = self._dated(number)
         dated = {(row.predicate, row.value, row.graph) for row in rows if row.holds}
         held = [tuple(quad[1:]) for quad in self._patterns.matching((entity, None, None), None).tolist()]
-        present = microseconds(current())
+        present = times.present()
         pointing = self._pointing(entity)
         things = self._validity.things({number, *(value for _, value, _ in held), *(quad[0] for quad in pointing)})
         roles = set(self._validity.roles())

@@ -97,7 +97,9 @@ def period_before(term: ox.Literal) -> ox.Literal:
 
 
 def moment(name: str, value: object, zone: str = "UTC") -> int:
-    """The time at which a period begins, in microseconds since 1970; ArgumentError for what is none."""
+    """The time at which a period begins, in microseconds since 1970, or "now"; ArgumentError for what is none."""
+    if value == "now":
+        return present()
     found = period(literal(name, value).value, zone)
     assert found is not None
     return found[0]
@@ -108,12 +110,20 @@ def microseconds(time: datetime.datetime) -> int:
     return round(time.timestamp() * 1000) * 1000
 
 
+def in_calendar(time: int) -> datetime.datetime | None:
+    """A time in microseconds since 1970 as that of UTC; None where Python's calendar has none."""
+    try:
+        return datetime.datetime.fromtimestamp(time / 1_000_000, datetime.UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
 def now() -> datetime.datetime:
     """The time by the clock, in whole milliseconds."""
     time = clock()
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
-def reached(time: int) -> bool:
-    """Whether the clock has come to a time, in microseconds since 1970: what each verb asks."""
-    return round(clock().timestamp() * 1_000_000) >= time
+def present() -> int:
+    """The time by the clock, in microseconds since 1970."""
+    return round(clock().timestamp() * 1_000_000)

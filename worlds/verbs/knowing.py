@@ -103,7 +103,7 @@ class Knowing(Parts):
 
     @verb
     def describe(
-        self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None, as_of: object = None
+        self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None
     ) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
@@ -146,7 +146,6 @@ class Knowing(Parts):
         exclude: Mapping[str, object] | None = None,
         related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
-        as_of: object = None,
     ) -> Context:
         """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
 
@@ -170,7 +169,7 @@ class Knowing(Parts):
         return self._contexts.compose(question, **options)
 
     @verb
-    def brief(self, question: str, *, budget: int = 2000, graphs: object = None, as_of: object = None) -> Brief:
+    def brief(self, question: str, *, budget: int = 2000, graphs: object = None) -> Brief:
         """What a model needs to write the query that answers a question, in at most `budget` tokens of 3.5 bytes.
 
         These are the entities that the question names, with their classes; the classes and predicates that bear on it,
@@ -184,9 +183,7 @@ class Knowing(Parts):
         return self._briefs.brief(question, budget)
 
     @verb
-    def neighbourhood(
-        self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None, as_of: object = None
-    ) -> Neighbourhood:
+    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None) -> Neighbourhood:
         """The quads around an entity, those that point to it too, and the entities in them with their labels.
 
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes

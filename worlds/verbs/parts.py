@@ -43,8 +43,8 @@ from worlds.sparql.patterns import SubjectPatterns
 from worlds.sparql.queries import Queries
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
-from worlds.validity.clock import Clock
 from worlds.validity.spans import Validity
+from worlds.validity.times import now
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
 from worlds.vectors.world_embedder import WorldEmbedder
@@ -100,13 +100,13 @@ class Parts:
         self._namespaces = Namespaces(connection)
         self._chunks = ChunkStore(connection, self._dictionary)
         self._history = History(connection, self._dictionary, self._chunks)
-        self._forgetting = Forgetting(connection, self._history)
+        self._validity = Validity(connection, self._dictionary, self._chunks)
+        self._forgetting = Forgetting(connection, self._history, self._validity)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
         self._sparql.remembered = lambda graph: self.only(graphs=graph)._stored(graph)
-        self._clock = Clock(connection, self._dictionary, lambda: self._validity)
-        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql, self._clock)
+        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
         self._guard = Guard(
             connection,
             self._dictionary,
@@ -115,7 +115,7 @@ class Parts:
         )
         self._ownership = Ownership(connection)
         self._leading = Leading(connection, self._dictionary, self._chunks)
-        followed = self._followers, self._clock, self._ownership.require, self._leading
+        followed = self._followers, now, self._ownership.require, self._leading
         self._gate = Gate(connection, self._dictionary, *followed)
         self._writer = Writer(
             connection,
@@ -148,6 +148,11 @@ class Parts:
         self._dictionary.forget()
         self._codes.forget()
         self._sparql.drop()
+
+    @property
+    def _whole(self) -> Parts:
+        """The parts of the world that is written."""
+        return self
 
     # -- quads ----------------------------------------------------------------------------------------------------
 
@@ -244,14 +249,6 @@ class Parts:
         """A query as this world asks it."""
         raise NotImplementedError
 
-    def _seen(self, as_of: object = None) -> Any:
-        """The world as a verb that reads sees it: with all that is due by now, or as of a time."""
-        raise NotImplementedError
-
-    @cached_property
-    def _validity(self) -> Validity:
-        return Validity(self._connection, self._dictionary, lambda: self._chunks.policy)
-
     @cached_property
     def _annotations(self) -> Annotations:
         from worlds.texts.annotations import Annotations
@@ -262,7 +259,7 @@ class Parts:
     def _stating(self) -> Stating:
         from worlds.validity.stating import Stating
 
-        return Stating(self._dictionary, self._patterns, self._annotations, self._validity, lambda: self._clock.began)
+        return Stating(self._dictionary, self._patterns, self._annotations, self._validity)
 
     @cached_property
     def _timelines(self) -> Timelines:

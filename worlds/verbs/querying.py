@@ -50,7 +50,6 @@ class Querying(Knowing):
         allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
         repair: bool = False,
-        as_of: object = None,
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
@@ -268,9 +267,8 @@ class Querying(Knowing):
                 raise ValueError("the default graph is no named graph")
             every = UNION_GRAPH in default and graphs[1] is None
             how |= {"default_graphs": default, "named_graphs": None if every else named}
-        # A verb that is not of one moment has looked at the file already, for its clock.
         prefixes, setting = self._connection.remembered(
-            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection)), look=self._clock.stands
+            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection))
         )
         query = Query(text, prefixes, self._namespaces.bindings(bindings, of), **how)
         return query.settled(union=setting == "union")

@@ -7,8 +7,6 @@ import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entries, Moment
@@ -18,7 +16,6 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
 from worlds.revisions.threeway import Conflicting
 from worlds.revisions.undoing import inverse
-from worlds.validity.times import microseconds
 from worlds.verbs.calling import setting, verb
 from worlds.verbs.parts import Parts
 
@@ -74,11 +71,6 @@ class Remembering(Parts):
 
         return Memory(self, scope, self._whole)
 
-    @property
-    def _whole(self) -> Parts:
-        """The parts of the world that is written."""
-        return self
-
     def _within(self, graph: object) -> contextlib.AbstractContextManager[None]:
         """Have the block's writes touch nothing but what whoever sees this world may."""
         return contextlib.nullcontext()
@@ -86,7 +78,7 @@ class Remembering(Parts):
     def _fused(self, worlds: Mapping[str, Any], question: str, options: Mapping[str, Any]) -> SearchResults:
         """A search of several worlds in one ranking."""
         from worlds.search.federation import GroupSearches
-        from worlds.verbs.in_time import searches_of
+        from worlds.verbs.grouped import searches_of
 
         return GroupSearches({name: searches_of(world) for name, world in worlds.items()}).run(question, **options)
 
@@ -155,9 +147,7 @@ class Remembering(Parts):
             author=author, message=message, embed=True, undoes=revision, dry_run=dry_run
         ) as written:
             added, removed = inverse(self._connection, self._dictionary, self._history, revision, force=force)
-            time = microseconds(self._history.numbered([revision])[revision].time)
-            with self._clock.settling(written, np.concatenate([added, removed]), time):
-                written.apply(added, removed)
+            written.apply(added, removed)
         return written.change
 
     @verb

@@ -63,7 +63,6 @@ class Searching(Parts):
         cursor: str | None = None,
         facet: object = None,
         explain: bool = False,
-        as_of: object = None,
     ) -> SearchResults:
         """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
 
@@ -101,8 +100,7 @@ class Searching(Parts):
         is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
         `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
         `facet` are predicates whose values `.facets` counts, beside types, predicates, graphs, languages and sources.
-        `explain=True` tells for each hit what each list and stage did. `as_of`, a date or a time, is that of the facts,
-        here and in `query`, `context`, `describe` and `neighbourhood`: see `as_of`.
+        `explain=True` tells for each hit what each list and stage did.
 
         Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
         fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError

@@ -1,4 +1,4 @@
-"""The verbs that state facts: state, tell, end, reinstate, and the view as of a time."""
+"""The verbs that state facts: state, tell, end, reinstate, and carry out what has come due."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyoxigraph as ox
@@ -20,6 +20,7 @@ from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
+from worlds.validity.times import present
 from worlds.verbs.calling import verb
 from worlds.verbs.deciding import Deciding
 from worlds.verbs.writing import QuadLike
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from worlds.curation.claims.telling import Teller
     from worlds.revisions.writer import Writing
     from worlds.validity.stating import Edit
-    from worlds.validity.timeline import Timeline
+    from worlds.validity.timeline import DueFact, Timeline
 
 
 class Stating(Deciding):
@@ -57,10 +58,10 @@ class Stating(Deciding):
         """State a fact, as one revision: the quad is asserted, and a reifier (RDF 1.2) says when it began to hold.
 
         Times are dates, datetimes or ISO 8601 texts, of the policy's `time_zone` if they name none. With a `valid_to`
-        that is past, or a `valid_from` to come, its reifier is written and nothing is asserted; when a time comes, the
-        fact begins or ends for all who read, and the next write carries that out as a revision of its own. `cites` are
-        IRIs or texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes
-        nothing; another `valid_from` of a fact that holds takes the place of the one that was said.
+        that is past, or a `valid_from` to come, its reifier is written and nothing is asserted; one whose `valid_to` is
+        to come is asserted. When a time comes, the fact is `due`, and `carry_out` makes it so. `cites` are IRIs or
+        texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes nothing;
+        another `valid_from` of a fact that holds takes the place of the one that was said.
 
         `supersede="functional"` ends the other value of a predicate that is declared to have one, when this one begins,
         else now; a list of quads names what ends. Where several other values hold, nobody can tell which ends: the
@@ -236,7 +237,8 @@ class Stating(Deciding):
         """End a fact that holds, as one revision: the assertion goes, and its reifier says when; what it says stays.
 
         So SPARQL and search see the present without a filter. `at` is now, or a time; a day, month or year that is not
-        over ends now, and an end to come is carried out when it comes. `reason` is the message of the revision.
+        over ends now. A fact that is to end stays asserted; when the end comes, it is `due`. `reason` is the message of
+        the revision.
         ArgumentError for a quad that does not hold, and for an end before the beginning.
         """
         given = self._fact(quad)
@@ -272,6 +274,7 @@ class Stating(Deciding):
 
     def _apply(self, writing: Writing, edit: Edit) -> None:
         added, removed = edit
+        writing.looks_ahead(self._stating.first_ahead(added))
         gone = [self._patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed]
         writing.apply(quad_ids(self._connection, self._dictionary, added), np.concatenate([NO_QUADS, *gone]))
 
@@ -283,12 +286,38 @@ class Stating(Deciding):
             return self._timelines.of(entity)
 
     @verb
-    def as_of(self, time: object) -> Self:
-        """What held at a time, as far as the world knows now, as a `World` that can only be read.
+    def due(self) -> list[DueFact]:
+        """The facts whose beginning or end has come, and is not carried out; those that came first come first.
 
-        A quad that is asserted and whose reifiers say no time is in it; one whose interval does not have the time is
-        not; an ended one whose interval has it is. `time` is a date, a datetime or a text in ISO 8601; a year, a month
-        or a day is its beginning. It is a copy of the file, gone with the process. `w.at(revision).world.as_of(time)`
-        is what the file held then of that time.
+        Such a time was written before it came, and nobody has decided it since: what was asserted, removed or undone
+        after it came stays as it is. In a scope, those of its graphs.
         """
-        return self._seen(time)  # type: ignore[no-any-return]
+        from worlds.validity.timeline import due_facts
+
+        with self._connection.snapshot():
+            return due_facts(self._dictionary, self._validity.due(present()))
+
+    @verb
+    @rehearsable(Change)
+    def carry_out(
+        self, *, author: str | None = None, message: str | None = None, embed: bool = True, dry_run: bool = False
+    ) -> Change | Diff:
+        """Carry out what is due, as one revision: what has begun is asserted, and what has ended no longer is.
+
+        Nothing is written because time has passed: until this is called, for instance every night, the present is what
+        it was. Then it is as of now, in what has come due. Graphs that sources own are changed, too. Whatever a guard
+        refuses stays due.
+        """
+        message = "what has come due is carried out" if message is None else message
+        with (
+            self._ownership.lifted(),
+            self._whole._ownership.lifted(),
+            self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing,
+        ):
+            due = self._validity.due(present())
+            begun, ended = (
+                np.array([one.quad for one in due if one.begins is begins], dtype=np.int64).reshape(-1, 4)
+                for begins in (True, False)
+            )
+            writing.apply(begun, ended)
+        return writing.change

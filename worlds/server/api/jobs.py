@@ -342,7 +342,7 @@ def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) ->
 
 # --- the other verbs ------------------------------------------------------------------------------------------------
 
-_NAMES = {"decisions": "decisions", "labels": "labels", "provenance": "quads", "sync": "runs"}
+_NAMES = {"decisions": "decisions", "due": "facts", "labels": "labels", "provenance": "quads", "sync": "runs"}
 """Names of answers that Python has as a list or a dict."""
 
 
@@ -368,8 +368,8 @@ def _job_of(verb: Verb) -> None:
 
 
 for _name in """
-    accept amend brief chunk context contradictions decisions distinct duplicates end form history labels mentions mint
-    proposals propose provenance reinstate reject report resolve schema split state suggest_links sync tell
-    timeline validate verify
+    accept amend brief carry_out chunk context contradictions decisions distinct due duplicates end form history labels
+    mentions mint proposals propose provenance reinstate reject report resolve schema split state suggest_links sync
+    tell timeline validate verify
 """.split():  # noqa: SIM905
     _job_of(VERBS[_name])

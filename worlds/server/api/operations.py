@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from worlds.server.api.operation import BESIDE, SEVERAL, Answer, Operation, of, operation
-from worlds.server.api.parameters import Parameter, options_of
+from worlds.server.api.parameters import AS_OF, Parameter, options_of
 from worlds.server.api.protocol_operations import protocol_operations
 
 _FACETS = Parameter("facets", "boolean", "Count the types, predicates, graphs and languages.", default=False)
@@ -71,7 +71,7 @@ def _asked() -> tuple[Operation, ...]:
     """What is read of a world, or of several as one."""
     as_one, other = "Search several worlds as one.", "Validate the data against other shapes than the world's."
     post: dict[str, Any] = {"name": "validate_post", "job": "validate_post"}
-    hits, found = ("The hits.", "SearchResults", _FACETS), ("The violations.", "ValidationReport")
+    hits, found = ("The hits.", "SearchResults", AS_OF, _FACETS), ("The violations.", "ValidationReport")
     many: dict[str, Any] = {"of_world": False, "several": True, "errors": (404,)}
     by_json = of("search", "POST /search", *hits, name="search_several_post", help=_JSON, **many)
     return (
@@ -79,9 +79,9 @@ def _asked() -> tuple[Operation, ...]:
         of("search", "POST /search", *hits, BESIDE, name="search_post", help=_JSON),
         of("search", "GET /search", *hits, SEVERAL, name="search_several", help=as_one, **many),
         replace(by_json, parameters=(SEVERAL,)),
-        of("context", "GET /context", "The text, and the facts that it cites by their numbers.", "Context"),
-        of("brief", "GET /brief", "The text, and its parts.", "Brief"),
-        of("describe", "GET /entities/{iri}", "The description.", "Description"),
+        of("context", "GET /context", "The text, and the facts that it cites by their numbers.", "Context", AS_OF),
+        of("brief", "GET /brief", "The text, and its parts.", "Brief", AS_OF),
+        of("describe", "GET /entities/{iri}", "The description.", "Description", AS_OF),
         of("chunk", "GET /chunks/{id}", "The passage.", "Passage"),
         of("timeline", "GET /timeline", "The facts and their intervals.", "Timeline"),
         of("mint", "GET /mint", "The IRI, and whether it is new.", "Minted"),
@@ -149,6 +149,8 @@ def _curated() -> tuple[Operation, ...]:
         of("tell", "POST /facts/tell", "What became of each fact.", "Receipt"),
         of("end", "POST /facts/end", *changed),
         of("reinstate", "POST /facts/reinstate", *changed),
+        of("due", "GET /facts/due", "The facts, those that came first first.", "DueFacts"),
+        of("carry_out", "POST /facts/carry-out", *changed, **_DECIDE),
         of("propose", "POST /proposals", *proposed, status=201),
         operation("rehearsal", "POST /rehearsal", trial, "The difference.", "Rehearsal", *tried, level="propose"),
         of("proposals", "GET /proposals", "The proposals.", "Proposals", **_FEW),

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from worlds.search.options import REQUIRED, Kind, Option
 from worlds.server.errors import ClientGone, Problem, UnsupportedType
 from worlds.server.http.base import address_of, body_of, server_of
+from worlds.verbs import table
 from worlds.verbs.table import VERBS
 
 # Bytes of a JSON body: it is parsed whole, while nothing else runs. Without a key one asks, and needs less.
@@ -309,3 +310,7 @@ def _parameter(option: Option) -> Parameter:
     if option.unit:
         told["help"] += f" In {option.unit}."
     return Parameter(**{**told, **elsewise})
+
+
+AS_OF = _parameter(table.AS_OF)
+"""The time as of which a world is read: see `worlds.server.workers.worker`."""

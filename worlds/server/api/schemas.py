@@ -37,7 +37,7 @@ from worlds.search.passages import Passage
 from worlds.server.api.jobs import OWNERS, Rehearsal, RevisionDetails
 from worlds.sources.store import WorldSource
 from worlds.sources.syncing import Synced
-from worlds.validity.timeline import Timeline
+from worlds.validity.timeline import DueFact, Timeline
 from worlds.verbs.verb import LEVELS
 
 _TEXT = {"type": "string"}
@@ -74,9 +74,9 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Brief, BrokenQuestion, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Form, Hit,
-    KeptQuestion, Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced, ValidationReport,
-    Resolution, RevisionDetails, Schema, Split, Stats, Timeline, Verification, WorldReport,
+    Brief, BrokenQuestion, Change, Context, Decision, Description, DueFact, Duplicate, Entries, Explanation, Finding,
+    Form, Hit, KeptQuestion, Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced,
+    ValidationReport, Resolution, RevisionDetails, Schema, Split, Stats, Timeline, Verification, WorldReport,
     WorldSource,
 ))  # fmt: skip
 
@@ -114,6 +114,7 @@ SCHEMAS: dict[str, Any] = {
     "Findings": _findings("Finding"),
     "Links": _findings("Link"),
     "Duplicates": _and(_findings("Duplicate"), {"learned": _COUNT}),
+    "DueFacts": _object({"facts": _list(_ref("DueFact"))}),
     "Decisions": _object({"decisions": _list(_ref("Decision"))}),
     "Sources": _object({"sources": _list(_SOURCE)}),
     "Questions": _object(

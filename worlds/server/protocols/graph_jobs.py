@@ -16,7 +16,6 @@ from worlds.revisions.gate import Change
 from worlds.server.errors import NotAcceptable, NotFound, PreconditionFailed
 from worlds.server.http.negotiation import GRAPHS, choose, with_charset
 from worlds.server.workers.jobs import job
-from worlds.verbs.in_time import shown
 from worlds.world import World
 
 _IN_MEMORY = 1 << 23  # bytes of an export; a longer one goes through a temporary file
@@ -148,7 +147,7 @@ def _check(world: World, conditions: Conditions, exists: bool) -> None:
 
 def _state(world: World) -> str:
     """What changes whenever a document of this world may: the last revision that readers see, and the prefixes."""
-    last = next(iter(shown(world).history(1)), None)
+    last = next(iter(world.history(1)), None)
     about = [None if last is None else str(last.time), sorted(world.prefixes.items())]
     return f"r{0 if last is None else last.revision}-{zlib.crc32(json.dumps(about).encode()):08x}"
 

@@ -224,6 +224,8 @@ class Worker:
             world = self._worlds.get(request.world)
             if scope is not None:
                 world = world.only(graphs=scope)
+            if (time := request.arguments.pop("as_of", None)) is not None:
+                world = world.as_of(time)
             self._send(OPENED)
             if self._write:
                 self._unembedded[request.world] = None
