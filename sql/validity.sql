@@ -66,3 +66,9 @@ CROSS JOIN json_each(:quads_json) AS sought
     ON removed_quads.subject = sought.value ->> 0 AND removed_quads.predicate = sought.value ->> 1
     AND removed_quads.object = sought.value ->> 2 AND removed_quads.graph = sought.value ->> 3
 WHERE removed_quads.removed > :revision GROUP BY sought.key;
+
+-- name: moved_from
+-- The parts of the triple that a reifier told of until a revision moved it, and the revision that had said so.
+SELECT terms.value, removed_quads.revision FROM removed_quads INDEXED BY removed_quads_removed
+CROSS JOIN terms ON terms.id = removed_quads.object
+WHERE removed = ?1 AND subject = ?2 AND predicate = ?3 AND graph = ?4;

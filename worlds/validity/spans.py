@@ -28,6 +28,7 @@ from worlds.validity.times import ALWAYS, microseconds, period, present
 
 _SQL = statements("validity.sql")
 _QUADS = statements("queries.sql")
+_HISTORY = statements("history.sql")
 REIFIES = ox.NamedNode(RDF + "reifies")
 ROLES = ("valid_from", "valid_to")
 """Of predicates, in the policy."""
@@ -196,8 +197,8 @@ class Validity:
         """Whether the beginning and the end of each wait to be carried out, or did as long as they lay ahead, [n, 2].
 
         They were written before their time, and since that came nobody asserted or retracted the triple, which would
-        have decided it; `asserted` [n] are the revisions that asserted the triples. An assertion that came together
-        with its reifier, as in a merge, decides nothing.
+        have decided it; `asserted` [n] are the revisions that asserted the triples. A revision that moved a triple
+        together with its reifier, as a merge does, decides nothing.
         """
         moved = asserted == spans.quads[:, 4]
         last = np.maximum(self._times(spans.told), self._times(np.where(moved, 0, asserted))[:, None])
@@ -209,7 +210,27 @@ class Validity:
             for position, revision in self._connection.rows(_SQL["last_removed"], given):
                 removed[int(position)] = revision
             found[begin, 0] = self._times(removed) < spans.since[begin]
+        late = self._times(spans.quads[:, 4])[:, None] >= spans.edges
+        for row in np.flatnonzero((found & late).any(axis=1) & (moved | (asserted == 0))).tolist():
+            decided = self._decided(int(spans.reifiers[row]), *spans.quads[row, 3:].tolist())
+            found[row] &= self._times(np.array([decided])) < spans.edges[row]
         return found
+
+    def _decided(self, reifier: int, graph: int, revision: int) -> int:
+        """The last revision that asserted or retracted what a reifier told before it was moved; 0 for none."""
+        (reifies,) = self._dictionary.find([REIFIES])
+        statement = _SQL["moved_from"]
+        while row := self._connection.row(statement, (revision, reifier, reifies, graph)):
+            *quad, before = *map(int, str(row[0]).split(" ")), graph, row[1]
+            asserted = self._connection.value(_HISTORY["added_before"], (*quad, revision))
+            if asserted is None:
+                removed = self._connection.rows(_SQL["last_removed"], (str([quad]), before))
+                if removed:
+                    return int(removed[0][1])
+            elif asserted != before:
+                return int(asserted)
+            revision = before
+        return 0
 
     def _times(self, revisions: Ids) -> NDArray[np.int64]:
         """When revisions were written; before all times for 0, now for the one that is being written.
