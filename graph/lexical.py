@@ -192,6 +192,14 @@ class LexicalForms:
             found = self._read[text] = _parsed(forms[0])
         return found
 
+    def among(self, is_used: Callable[[Sequence[Any]], Sequence[bool]]) -> LexicalForms:
+        """The forms of some of the quads, as they are now: `is_used` says which terms are objects of these."""
+        found = LexicalForms(is_used)
+        found.wide = self.wide
+        found._given = dict(self._given)
+        found._settle(self._given, set())
+        return found
+
     def dump(self) -> str:
         """The learned forms, for a later start."""
         known = {**self._given, _WIDE: []} if self.wide else self._given

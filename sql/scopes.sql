@@ -98,3 +98,21 @@ FROM json_each(:digests_json) AS sought
 CROSS JOIN embedded_texts ON embedded_texts.digest = unhex(sought.value)
 LEFT JOIN vectors ON vectors.id = embedded_texts.vector
 LEFT JOIN retired_vectors ON retired_vectors.id = embedded_texts.vector;
+
+-- name: iri_begins
+-- Whether a term of some graphs' quads is an IRI that begins so, as far as subjects, predicates and objects tell.
+SELECT 1 FROM terms
+WHERE kind = 1 AND substr(value, 1, length(:iri)) = :iri AND (
+    EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog
+            WHERE subject = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json)))
+    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_o
+               WHERE object = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json)))
+    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
+               WHERE predicate = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json))))
+LIMIT 1;
+
+-- name: objects_among
+-- Which of some terms are objects of quads in some graphs.
+SELECT sought.value FROM json_each(:ids_json) AS sought
+WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o
+              WHERE object = sought.value AND graph IN (SELECT value FROM json_each(:graphs_json)));

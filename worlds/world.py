@@ -20,17 +20,20 @@ from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.revisions.writer import Progress as Progress
 from worlds.scopes.copied import Copies, Showing, copied
+from worlds.scopes.dataset import Dataset
 from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.sparql.index import PLACES, Place
+from worlds.sparql.index import Progress as Built
 from worlds.sql import MEMORY, statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
 
 if TYPE_CHECKING:
+    from worlds.graph.query.results import Solutions, Triples
     from worlds.graph.terms import GraphName
     from worlds.remote.status import Replica
 
@@ -336,6 +339,18 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
             raise ReadOnlyError("this would read a graph outside of the scope", kind="scope")
         return self._world._only(names)
 
+    @cached_property
+    def _dataset(self) -> Dataset | None:
+        """The scope as a dataset of its world's index; None for one of many graphs."""
+        return Dataset(self._world, self, self._graphs) if Dataset.possible(self._graphs) else None
+
+    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
+        if self._dataset is not None:
+            found = self._dataset.answer(text, lambda known: self._query(text, known=known, **how), progress)
+            if found is not None:
+                return found
+        return super()._answer(text, progress, **how)
+
     def _listed(self, revision: int) -> int:
         """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
         with self._connection.snapshot():
@@ -351,6 +366,8 @@ class MemoryWorld(ScopedWorld):
 
     One as of a time can only be read.
     """
+
+    _dataset = None  # memories stand aside, where no index has them
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...], time: int | None = None) -> None:
         self._time = time

@@ -28,8 +28,10 @@ from worlds.verbs.knowing import Knowing
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.graph.update.target import Target
+    from worlds.quads.dataset import DefaultGraphSetting
     from worlds.questions.keeping import Questions
     from worlds.sparql.explaining import QueryExplanation
+    from worlds.sparql.index import Progress as Built
 
 
 class Querying(Knowing):
@@ -79,8 +81,7 @@ class Querying(Knowing):
         how |= {"max_results": max_results, "max_memory": max_memory, "allow_network": allow_network}
 
         def ask(text: str, union: bool | None) -> Solutions | Triples | bool:
-            asked = self._query(text, union=union, **how)
-            return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
+            return self._answer(text, None if progress is None else partial(progress, "index"), union=union, **how)
 
         if not repair:
             return ask(query, union)
@@ -130,6 +131,10 @@ class Querying(Knowing):
                 world.query(text, timeout=60)
         """
         return interruptible()
+
+    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
+        """The answer to a query, which is asked as `_query` has it."""
+        return self._queries.answer(self._query(text, **how), progress)
 
     @verb
     def explain(
@@ -255,11 +260,13 @@ class Querying(Knowing):
         bindings: Mapping[str, object] | None,
         of: str | None = None,
         graphs: tuple[Iterable[object] | None, Iterable[object] | None] = (None, None),
+        known: tuple[Mapping[str, str], DefaultGraphSetting] | None = None,
         **how: Any,
     ) -> Query:
         """A query as this world asks it; `graphs` are those of a dataset that is not the world's own.
 
-        The bindings have to be `of` that text.
+        The bindings have to be `of` that text. `known` are the prefixes and the setting of the default graph, where
+        these were read before.
         """
         if graphs != (None, None):
             default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
@@ -267,7 +274,7 @@ class Querying(Knowing):
                 raise ValueError("the default graph is no named graph")
             every = UNION_GRAPH in default and graphs[1] is None
             how |= {"default_graphs": default, "named_graphs": None if every else named}
-        prefixes, setting = self._connection.remembered(
+        prefixes, setting = known or self._connection.remembered(
             "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection))
         )
         query = Query(text, prefixes, self._namespaces.bindings(bindings, of), **how)
