@@ -91,31 +91,43 @@ RETURNING id;
 -- name: forget_change
 DELETE FROM proposal_quads WHERE proposal = :proposal AND sign <> 0;
 
--- name: proposal_quads
--- Gives (proposal, sign, quad in N-Quads) of some proposals, in the order in which they were kept.
-SELECT proposal, sign, quad FROM proposal_quads WHERE proposal IN (SELECT value FROM json_each(:ids_json)) ORDER BY id;
-
 -- name: proposal
+-- The last columns are its quads in N-Quads, those to add, those to remove, and those that it takes for granted.
 SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
-       reviewer, decided, decision, revision
+       reviewer, decided, decision, revision,
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = proposals.id AND sign = 1),
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = proposals.id AND sign = -1),
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = proposals.id AND sign = 0)
 FROM proposals WHERE id = :proposal;
 
+-- name: proposal_state
+SELECT status, revision FROM proposals WHERE id = :proposal;
+
 -- name: proposals
--- The oldest first; NULL stands for any. Entities are a JSON array. The last column is how many there are in all.
+-- The oldest first; NULL stands for any. Entities are a JSON array. The columns are those of one proposal, and how many
+-- there are in all.
 SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
-       reviewer, decided, decision, revision, count(*) OVER ()
-FROM proposals
-WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
-  AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
-  AND (:entities_json IS NULL OR id IN (
-      SELECT proposal FROM proposal_quads
-      WHERE sign <> 0 AND subject IN (SELECT value FROM json_each(:entities_json))
-      UNION ALL
-      SELECT proposal FROM proposal_quads
-      WHERE sign <> 0 AND object >= '<' AND object IN (SELECT value FROM json_each(:entities_json))))
-  AND (:memories OR NOT EXISTS (SELECT 1 FROM proposal_quads AS of_memory
-                                WHERE of_memory.proposal = proposals.id AND instr(quad, '<urn:worlds:memory:')))
-ORDER BY id LIMIT :limit;
+       reviewer, decided, decision, revision,
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = found.id AND sign = 1),
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = found.id AND sign = -1),
+       (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = found.id AND sign = 0),
+       total
+FROM (
+    SELECT *, count(*) OVER () AS total
+    FROM proposals
+    WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
+      AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
+      AND (:entities_json IS NULL OR id IN (
+          SELECT proposal FROM proposal_quads
+          WHERE sign <> 0 AND subject IN (SELECT value FROM json_each(:entities_json))
+          UNION ALL
+          SELECT proposal FROM proposal_quads
+          WHERE sign <> 0 AND object >= '<' AND object IN (SELECT value FROM json_each(:entities_json))))
+      AND (:memories OR NOT EXISTS (SELECT 1 FROM proposal_quads AS of_memory
+                                    WHERE of_memory.proposal = proposals.id AND instr(quad, '<urn:worlds:memory:')))
+    ORDER BY id LIMIT :limit
+) AS found
+ORDER BY id;
 
 -- name: amend_proposal
 -- A digest of NULL leaves the change as it is.

@@ -244,7 +244,7 @@ CREATE TABLE proposal_quads (
     graph TEXT NOT NULL,         -- '' is the default graph
     quad TEXT AS (subject || ' ' || predicate || ' ' || object || ' ' || graph || ' .') VIRTUAL  -- a line of N-Quads
 );
-CREATE INDEX proposal_quads_proposal ON proposal_quads (proposal);
+CREATE INDEX proposal_quads_proposal ON proposal_quads (proposal, sign);
 CREATE INDEX proposal_quads_subject ON proposal_quads (subject);
 CREATE INDEX proposal_quads_object ON proposal_quads (object) WHERE object >= '<';  -- no literals
 

@@ -290,14 +290,7 @@ class History:
             added, removed = difference(later, earlier), difference(earlier, later)
             if a > b:
                 added, removed = removed, added
-            headers = {"id": self._name(b), "prev": self._name(a)}
-            found = Diff(
-                self._dictionary, a, b, added, removed, {key: value for key, value in headers.items() if value}
-            )
-            if self._connection.in_transaction:  # one that is undone frees its ids, which may come to mean other terms
-                found.added.read()
-                found.removed.read()
-            found.around = self.around
+            found = self._between(a, b, added, removed)
             if purged := self._connection.rows(_SQL["purged"], _SQL["purged"].bind(after=first, last=last)):
                 shown = ", ".join(str(number) for (number,) in purged)
                 found.notes += (f"some of what was written was purged, and is not told: revisions {shown}",)
@@ -311,10 +304,14 @@ class History:
     def rehearsed(self, added: Ids, removed: Ids) -> Diff:
         """What an open write that is about to be undone makes different, decoded."""
         last = self.last
-        previous = self._name(last)
-        found = Diff(self._dictionary, last, last + 1, added, removed, {} if previous is None else {"prev": previous})
-        found.added.read()
-        found.removed.read()
+        return self._between(last, last + 1, added, removed)
+
+    def _between(self, a: int, b: int, added: Ids, removed: Ids) -> Diff:
+        headers = {"id": self._name(b), "prev": self._name(a)}
+        found = Diff(self._dictionary, a, b, added, removed, {key: value for key, value in headers.items() if value})
+        if self._connection.in_transaction:  # one that is undone frees its ids, which may come to mean other terms
+            found.added.read()
+            found.removed.read()
         found.around = self.around
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,9 +57,7 @@ class Loader:
         writer: Writer,
         chunks: ChunkStore,
         history: History,
-        propose: Callable[[Sequence[Conflicting]], list[int]],
     ) -> None:
-        """`propose` keeps conflicts as proposals, and gives their numbers."""
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
@@ -67,7 +65,6 @@ class Loader:
         self._chunks = chunks
         self._history = history
         self._loads = LastLoads(connection, dictionary, history)
-        self._propose = propose
 
     @rehearsable(Change)
     def load(
@@ -141,7 +138,7 @@ class Loader:
             elif conflicts and dry_run:
                 revision.note(f"{len(conflicts):,} changes of the file conflict with edits, and would be proposed")
         if conflicts and not dry_run and isinstance(revision.change, Change) and revision.change.proposal is None:
-            numbers = ", ".join(map(str, self._propose(conflicts)))
+            numbers = self._writer.propose(conflicts)
             revision.note(f"{len(conflicts):,} changes of the file conflict with edits: proposals {numbers} wait")
             # Not before: where this ends in between, the next load finds the conflicts again.
             self._loads.note(targets, document, now, self._history.last)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
+from dataclasses import dataclass
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 from worlds.quads.dictionary import Ids
 from worlds.revisions.diff import Diff
@@ -14,13 +15,14 @@ C_co = TypeVar("C_co", covariant=True)
 S = TypeVar("S")
 
 
-class Trial(NamedTuple):
+@dataclass(frozen=True)
+class Trial:
     """A change to propose: quads, int64 [n, 4], to add and to remove; the reason, and the chance that it is right."""
 
     added: Ids
     removed: Ids
-    why: str
-    kind: str
+    why: str = "another version changed this in another way"
+    kind: str = "conflict"
     confidence: float | None = None
 
 

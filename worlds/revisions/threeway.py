@@ -14,6 +14,7 @@ from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Ids
 from worlds.quads.rows import NO_QUADS, difference, distinct
 from worlds.revisions.diff import Terms
+from worlds.revisions.rehearsing import Trial
 
 _Row: TypeAlias = tuple[int, ...]
 _Slot: TypeAlias = tuple[int, int, int, str]  # subject, predicate, graph and language: what often has one value
@@ -36,13 +37,11 @@ class Conflict(Record):
     theirs: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Conflicting:
-    """A conflict, and the quads, int64 [n, 4], to add and to remove so that theirs is what holds."""
+@dataclass(frozen=True, kw_only=True)
+class Conflicting(Trial):
+    """A conflict, with the change by which theirs is what holds."""
 
     conflict: Conflict
-    added: Ids
-    removed: Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def three_way(mine: Ids, theirs: Ids, base: Ids, terms: Terms) -> ThreeWay:
         before, now = of_base.get(slot, set()), of_mine.get(slot, set())
         told = slots.told(slot, before, now, (before - theirs_here[1]) | theirs_here[0])
         instead = (now & own[0] if replaced or first else set()) | (now & new[1])
-        conflicts.append(Conflicting(told, _rows(new[0]), _rows(instead)))
+        conflicts.append(Conflicting(_rows(new[0]), _rows(instead), conflict=told))
     return ThreeWay(_rows(added), _rows(removed), tuple(conflicts), agreed)
 
 

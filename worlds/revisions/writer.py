@@ -6,20 +6,22 @@ import contextlib
 import copy
 import datetime
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from worlds.errors import ValidationError, WorldsError
+from worlds.errors import ConflictError, ValidationError, WorldsError
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Ids
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
 from worlds.revisions.leading import Leading
+from worlds.revisions.rehearsing import Trial
 from worlds.revisions.retention import Forgetting
+from worlds.revisions.waiting import Waiting
 from worlds.rules.guard import TELL, Queued, sentence
 from worlds.sql.connection import Connection
 
@@ -42,9 +44,6 @@ Rehearsed = Callable[[Ids, Ids], Diff]
 EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
 
-
-Queue = Callable[[Diff, str | None, str | None], int]
-"""Keeps a write, by what it makes different, its author and message, as a proposal; gives its number."""
 
 Check = Callable[[int, int, Any], tuple[str, ...]]
 """Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
@@ -138,7 +137,7 @@ class Writer:
         rehearsed: Rehearsed,
         forgetting: Forgetting,
         embed_new: EmbedNew,
-        queue: Queue,
+        waiting: Waiting,
     ) -> None:
         self._connection = connection
         self._gate = gate
@@ -146,7 +145,7 @@ class Writer:
         self._rehearsed = rehearsed
         self._forgetting = forgetting
         self._embed_new = embed_new
-        self._queue = queue
+        self._waiting = waiting
 
     def rehearsing(self, rehearsed: Rehearsed) -> Writer:
         """A writer whose rehearsals make something else of what was added and removed."""
@@ -158,6 +157,11 @@ class Writer:
         """Write whatever comes, from now on, without asking anybody."""
         self._check = None
         self._gate.unasked()
+
+    @property
+    def waiting(self) -> Waiting:
+        """What keeps the proposals of the world."""
+        return self._waiting
 
     @property
     def writing(self) -> bool:
@@ -208,7 +212,7 @@ class Writer:
             writing.change = diff
             return
         if diff is not None:
-            number = self._queue(diff, author, message)
+            number = self.waiting.propose(diff, author=author, why=message, kind="guard")
             note = f"nothing is changed, but proposed: proposal {number} waits; it brings {queued}"
             _log.warning("%s: %s", self._connection.path, note)
             writing.change = Change(None, 0, 0, notes=(note,), proposal=number)
@@ -227,6 +231,21 @@ class Writer:
             writing.change = Change(
                 revision.number, revision.added, revision.removed, revision.chunks, embedded, (*revision.notes, *notes)
             )
+
+    def trial(self) -> contextlib.AbstractContextManager[Writing]:
+        """A write that is only tried; its change tells what it would do, and what it would violate."""
+        return self.revision(dry_run=True, guard=TELL)
+
+    def propose(self, trials: Iterable[Trial], author: str | None = None) -> str:
+        """Propose changes, each for itself, but those that wait or were rejected; gives the numbers of what is new."""
+        numbers = []
+        for one in trials:
+            with self.trial() as trial:
+                trial.apply(one.added, one.removed)
+            said: Any = {"author": author, "why": one.why, "kind": one.kind, "confidence": one.confidence}
+            with contextlib.suppress(ConflictError):
+                numbers.append(self.waiting.propose(trial.change, renew=one.kind == "conflict", **said))
+        return ", ".join(map(str, numbers))
 
     def _judged(self, revision: Revision, guard: Any, *, dry_run: bool) -> tuple[tuple[str, ...], str | None]:
         """What the guard says of a revision, and, where it is to wait as a proposal, what it brings."""

@@ -16,6 +16,7 @@ from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.rows import NO_QUADS, distinct
 from worlds.revisions.diff import Diff
+from worlds.revisions.waiting import Waiting
 from worlds.revisions.writer import Progress, Writer, Writing
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.verbs.parts import Parts
@@ -57,6 +58,11 @@ class ScopedWriter(Writer):
         self._gate = own._gate
         self._whole = own._writer.rehearsing(self._note)
         self._net: tuple[Ids, Ids] = (NO_QUADS, NO_QUADS)  # by the world's ids
+
+    @property
+    def waiting(self) -> Waiting:
+        """What keeps the proposals of the world."""
+        return self._world._writer.waiting
 
     @contextlib.contextmanager
     def revision(

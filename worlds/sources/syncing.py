@@ -127,15 +127,9 @@ class Syncing:
         history: History,
         store: SourceStore,
         ownership: Ownership,
-        propose: Callable[[Sequence[Conflicting]], list[int]],
-        withdraw: Callable[[int, str | None], tuple[str, int | None]],
         tables: Callable[[Sequence[str], object, str, Mapping[str, object]], tuple[list[Any], list[Any]]],
     ) -> None:
-        """`propose` keeps conflicts as proposals.
-
-        `tables` gives tables as sources, and what there is to say of them. `withdraw` gives the status and the revision
-        of a proposal, and, given a reason, rejects one that is open.
-        """
+        """`tables` gives tables as sources, and what there is to say of them."""
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
@@ -144,8 +138,6 @@ class Syncing:
         self._history = history
         self._store = store
         self._ownership = ownership
-        self._propose = propose
-        self._withdraw = withdraw
         self._tables = tables
 
     def sync(
@@ -164,7 +156,7 @@ class Syncing:
         run = self._look(source, again=again)
         fingerprint = _fingerprint(run.found)
         if source.proposal is not None:
-            status, accepted = self._withdraw(source.proposal, None)
+            status, accepted = self._writer.waiting.withdraw(source.proposal, None)
             if accepted is not None:
                 self._store.note_run(source.name, accepted)
             if status != "accepted" and not again and fingerprint == source.fingerprint:
@@ -174,7 +166,7 @@ class Syncing:
         if not run.suspects and not run.gone and source.proposal is None and source.error is None:
             return Synced(source.name, None, unchanged=len(run.known))
         if source.proposal is not None and not dry_run:
-            self._withdraw(source.proposal, f"the source {source.name} was read again")
+            self._writer.waiting.withdraw(source.proposal, f"the source {source.name} was read again")
         told = f"sync {source.name}" if message is None else message
         for _ in range(_TRIES):
             run.reset()
@@ -429,7 +421,7 @@ class Syncing:
                     fingerprint=fingerprint,
                 )
         elif run.conflicts:
-            numbers = ", ".join(map(str, self._propose(run.conflicts)))
+            numbers = self._writer.propose(run.conflicts)
             notes.append(f"{len(run.conflicts):,} changes of the files conflict with edits: proposals {numbers} wait")
         return replace(
             told,

@@ -104,7 +104,6 @@ class Deciding(Querying, Writing):
         author wait already, and, unless `again`, for a merge of what was decided to be two: by a rejected proposal, a
         `split` or `distinct`.
         """
-        proposals = self._proposals
         relied = self._namespaces.quads(relies_on)
         merged = [self._namespaces.entity(entity) for entity in merge]
         add, remove = list(add), list(remove)
@@ -112,15 +111,15 @@ class Deciding(Querying, Writing):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         if merged and (add or remove or update):
             raise ArgumentError("a proposal merges entities, or it changes quads: propose them one by one")
-        with proposals.trial() as trial:
+        with self._writer.trial() as trial:
             self._change(add, remove, update, max_quads)
             notes = self._merge_tried(merged, why, again=again)
-        number = proposals.propose(
+        number = self._writer.waiting.propose(
             trial.change, notes=notes, again=again, author=author, why=why,
             kind=kind or ("merge" if merged else "edit"),
             confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
         )  # fmt: skip
-        return proposals.get(number)
+        return self._proposals.get(number)
 
     def _merge_tried(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
         """Try to merge; gives what stands against it."""
@@ -215,7 +214,7 @@ class Deciding(Querying, Writing):
         self._shown(id)
         diff: Change | Diff | None = None
         if not add is remove is update is None:
-            with self._proposals.trial() as trial:
+            with self._writer.trial() as trial:
                 self._change(add, remove, update, max_quads)
             diff = trial.change
         return self._proposals.amend(id, diff, why=why, confidence=confidence, author=author, own=own)

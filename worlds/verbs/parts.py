@@ -28,6 +28,7 @@ from worlds.revisions.leading import Leading
 from worlds.revisions.loading import Loader
 from worlds.revisions.provenance import Provenances
 from worlds.revisions.retention import Forgetting
+from worlds.revisions.waiting import Waiting
 from worlds.revisions.writer import Writer
 from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
@@ -122,7 +123,7 @@ class Parts:
             self._gate,
             check=self._guard.check,
             rehearsed=self._history.rehearsed,
-            queue=lambda *queued: self._proposals.queue(*queued),
+            waiting=Waiting(connection, self._dictionary, self._history),
             forgetting=self._forgetting,
             embed_new=self._embedder.embed_new,
         )
@@ -172,7 +173,6 @@ class Parts:
     def _loader(self) -> Loader:
         return Loader(
             self._connection, self._dictionary, self._namespaces, self._writer, self._chunks, self._history,
-            lambda conflicts: self._proposals.conflicting(conflicts),
         )  # fmt: skip
 
     # -- sources --------------------------------------------------------------------------------------------------
@@ -208,8 +208,6 @@ class Parts:
             self._history,
             self._source_store,
             self._ownership,
-            lambda conflicts: self._proposals.conflicting(conflicts),
-            self._withdrawn,
             lambda *given: self._tables.sources(*given),
         )
 
@@ -282,20 +280,13 @@ class Parts:
         known = self._connection, self._dictionary, self._chunks, self._namespaces.prefixes
         return overview(*known, limit=_PREDICATES, graphs=None)
 
-    def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
+    def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> str:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
         from worlds.sources.tables.unsure import unsure_links
 
         name = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
         trials = unsure_links(told, name, self._dictionary, self._patterns, self._resolver.resolve)
-        return self._proposals.propose_each(trials, author)
-
-    def _withdrawn(self, number: int, why: str | None) -> tuple[str, int | None]:
-        """Status and revision of a proposal; where it is open and a reason is given, it is rejected."""
-        found = self._proposals.get(number)
-        if found.status == "open" and why is not None:
-            self._proposals.reject(number, why, reviewer=None)
-        return found.status, found.revision
+        return self._writer.propose(trials, author)
 
     # -- searches and queries -------------------------------------------------------------------------------------
 
@@ -439,7 +430,7 @@ class Parts:
             self._history,
             self._writer,
             self._merging,
-            setting=lambda: self._guard.setting,
+            self._guard,
             against=self._joining.added,
         )
 

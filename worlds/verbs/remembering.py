@@ -190,7 +190,7 @@ class Remembering(Parts):
             if conflicts and dry_run:
                 revision.note(f"{len(conflicts):,} conflicts would become proposals")
         if conflicts and not dry_run:
-            numbers = ", ".join(map(str, self._proposals.conflicting(conflicts, author)))
+            numbers = self._writer.propose(conflicts, author)
             revision.note(f"{len(conflicts):,} changes of the patch conflict with the world: proposals {numbers} wait")
         return revision.change
 

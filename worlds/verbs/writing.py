@@ -211,7 +211,7 @@ class Writing(Parts):
         notes = [note for one in told for note in one.notes()]
         made = isinstance(change, Change) and change.revision is not None
         if made and (numbers := self._propose_links(told, graph, author)):
-            notes.append(f"proposals of links wait for such names: {', '.join(map(str, numbers))}")
+            notes.append(f"proposals of links wait for such names: {numbers}")
         return noted(change, notes)
 
     @verb

@@ -65,6 +65,8 @@ class Ground:
 
     def _rivals(self, base: int, added: Sequence[ox.Quad], needed: Sequence[ox.Quad]) -> list[str]:
         """Values that somebody gave since, where the proposal would give one."""
+        if base == self._connection.value(_SQL["last_revision"]) and not self._connection.in_transaction:
+            return []  # nobody has written since
         ids = self._ids(added)
         functional = self._conflicts.declared({int(number) for number in ids[:, 1] if number > 0})
         replaced = {_place(quad) for quad in needed}

@@ -14,8 +14,8 @@ from worlds.graph.patches import write_patch
 from worlds.graph.records import As, Count, Node, Number, Record
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph
 from worlds.revisions.edits import READ, Around, Edits, InQuads, edits_of
+from worlds.revisions.waiting import Status
 
-Status: TypeAlias = Literal["open", "accepted", "rejected"]
 Chosen: TypeAlias = Literal["open", "accepted", "rejected", "any"]
 
 
