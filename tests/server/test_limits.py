@@ -445,6 +445,19 @@ def test_a_query_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
         assert client.get("/search", params={"q": "text"}).json()["hits"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process may write to")
+def test_a_proposal_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
+    file = make_world(tmp_path / "kb.db", 300)
+    _, key = keys_of(file).add("bot", {"*": "propose"})
+    product = "SELECT * { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f } ORDER BY ?f ?d ?b"
+    update = f"INSERT {{ ?a <urn:near> ?f }} WHERE {{ {{ {product} }} }}"
+    with served(file, "--readers", "1", "--max-memory", str(150 << 20)) as server, server.client(key) as client:
+        for path in ("/proposals", "/rehearsal"):
+            assert "server.max_memory" in problem(client.post(path, json={"update": update}), 503)
+        made = client.post("/proposals", json={"update": "INSERT DATA { <urn:a> <urn:b> <urn:c> }"})
+        assert (made.status_code, made.json()["id"]) == (201, 1)
+
+
 def test_a_broken_file_of_keys_does_not_tell_where_it_lies(tmp_path: Path) -> None:
     file = make_world(tmp_path / "kb.db")
     _, text = keys_of(file).add("ann", {"*": "read"})
