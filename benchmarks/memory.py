@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from langgraph.store.base import PutOp
 
 import worlds
 from benchmarks.common import Sentences, environment, table, vocabulary
 from benchmarks.quality_sets import find_set, shared_data
+from worlds.adapters.langgraph import WorldsStore
 
 _MODES = {"words": "text", "vectors": "vector", "default": "hybrid"}
 _NAMES = [
@@ -115,11 +117,11 @@ def speed(users: int, each: int, folder: Path) -> None:
     began = time.perf_counter()
     for user in range(users):
         memory = world.memory(scope=("user", f"u{user}"))
-        with world.transaction():
+        with memory.transaction():
             for part in range(0, each, 10):
                 memory.retain([words(20) for _ in range(10)], session=f"s{part}")
     filling = time.perf_counter() - began
-    retained, recalled, again, told = [], [], [], []
+    retained, recalled, again, told, made, wide = [], [], [], [], [], []
     for number in range(200):
         memory = world.memory(scope=("user", f"u{dice.randrange(users)}"))
         text = words(20)
@@ -131,6 +133,10 @@ def speed(users: int, each: int, folder: Path) -> None:
             began = time.perf_counter()
             memory.recall(words(5))
             taken.append(time.perf_counter() - began)
+        if number % 4 == 0:
+            began = time.perf_counter()
+            world.memory(scope=("new", f"u{number}")).retain(text)
+            made.append(time.perf_counter() - began)
         if number % 10 == 0:
             began = time.perf_counter()
             memory.context(words(5))
@@ -142,6 +148,12 @@ def speed(users: int, each: int, folder: Path) -> None:
         began = time.perf_counter()
         memory.forget(one, purge=True)
         purges.append(time.perf_counter() - began)
+    store = WorldsStore(world, scope="graph")
+    store.batch([PutOp(("user", f"u{user}"), "one", {"text": words(20)}) for user in range(users)])
+    for _ in range(5):
+        began = time.perf_counter()
+        store.search(("user",), query=words(5))
+        wide.append(time.perf_counter() - began)
     base = []
     for _ in range(50):
         began = time.perf_counter()
@@ -150,8 +162,8 @@ def speed(users: int, each: int, folder: Path) -> None:
     title = f"{users * each:,} memories of {users:,} users, milliseconds, medians; told in {filling:.0f} s"
     table(
         title,
-        ("retain", "recall", "recall again", "context", "purge", "a search of the world, which has nothing else"),
-        [[median(taken) for taken in (retained, recalled, again, told, purges, base)]],
+        ("retain", "the first", "recall", "again", "context", "purge", "a store's prefix", "a search of the world"),
+        [[median(taken) for taken in (retained, made, recalled, again, told, purges, wide, base)]],
     )
     world.close()
 
@@ -179,7 +191,7 @@ def conversations(count: int, model: str, folder: Path) -> list[list[object]]:
         for person in range(count):
             talk, told = conversation(dice, 20)
             memory = world.memory(scope=("user", str(person)))
-            with world.transaction():
+            with memory.transaction():
                 for number, turns in enumerate(talk):
                     at = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:00:00Z"
                     memory.retain([("user", turn) for turn in turns], session=str(number), at=at)
@@ -200,7 +212,7 @@ def collection(name: str, model: str, folder: Path) -> list[list[object]]:
     found: dict[tuple[str, str, int], list[bool]] = {}
     with worlds.open(folder / f"{name}.db", embedder=model) as world:
         memory = world.memory(scope=("collection", name))
-        with world.transaction():
+        with memory.transaction():
             for subject, _, text in judged.triples():
                 memory.retain(str(text.value)[:1000], session=str(subject.value))  # type: ignore[union-attr]
         for question, relevant in judged.judgements.items():

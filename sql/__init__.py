@@ -9,11 +9,10 @@ is none of the world's own graphs, `{statement}` stands for what is added to a q
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TypeAlias
 from zlib import crc32
 
 SQL_FOLDER = Path(__file__).parent
@@ -28,10 +27,6 @@ OWN_GRAPHS = ("urn:worlds:shapes", "urn:worlds:questions")
 _OWN = [f"(SELECT id FROM terms WHERE hash = {crc32(iri.encode()) & 0x7FFFFFFF} AND kind = 1 AND value = '{iri}')"
         for iri in OWN_GRAPHS]  # fmt: skip
 _DATA = re.compile(r"\{data ([a-z_.]+)\}")
-
-MEMORY = "urn:worlds:memory:"
-"""With which the IRIs of memories begin: graphs whose quads stand aside, in tables of their own."""
-_TABLES = re.compile(r"\b(removed_)?quads")
 
 # What may hold a colon without being a parameter comes first: comments, strings.
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|:([a-z_]+)")
@@ -89,21 +84,6 @@ _READING = re.compile(
 def writes(sql: str) -> bool:
     """Whether a statement may change the file."""
     return _READING.match(sql) is None
-
-
-Room: TypeAlias = Callable[[Statement], Statement]
-"""Makes a statement on quads one on those that stand in the same tables elsewhere."""
-
-
-def here(statement: Statement) -> Statement:
-    """The statement itself."""
-    return statement
-
-
-@cache
-def aside(statement: Statement) -> Statement:
-    """The same statement on the quads of memories, which stand in tables like those of the others."""
-    return Statement(_TABLES.sub(r"\1memory_quads", statement.sql), statement.parameters)
 
 
 def schema() -> str:

@@ -34,11 +34,3 @@ WHERE chunks.id > :after AND chunks.vector IS NOT NULL ORDER BY chunks.id LIMIT 
 -- name: embedded_texts
 -- digest: hexadecimal.
 SELECT hex(digest), vector FROM embedded_texts WHERE digest > unhex(:digest) ORDER BY digest LIMIT :limit;
-
--- name: count_memory_vectors
-SELECT count(*) FROM memory_vectors WHERE embedding IS NOT NULL;
-
--- name: memory_vectors
--- digest: hexadecimal.
-SELECT scope, hex(digest), embedding FROM memory_vectors
-WHERE scope > :scope OR (scope = :scope AND digest > unhex(:digest)) ORDER BY scope, digest LIMIT :limit;

@@ -27,29 +27,14 @@ SELECT revision, added + created - purged_added, removed + dropped - purged_remo
 
 -- name: quads_by_revision
 -- Gives (revision, quads that it added and that still hold, the smallest id among them).
-SELECT revision, sum(held), min(first) FROM (
-    SELECT revision, count(*) AS held, min(id) AS first FROM quads GROUP BY revision
-    UNION ALL SELECT revision, count(*), min(id) FROM memory_quads GROUP BY revision
-) GROUP BY revision;
+SELECT revision, count(*), min(id) FROM quads GROUP BY revision;
 
 -- name: removed_by_revision
 -- Gives (revision, quads that it added and that hold no longer).
-SELECT revision, sum(gone) FROM (
-    SELECT revision, count(*) AS gone FROM removed_quads GROUP BY revision
-    UNION ALL SELECT revision, count(*) FROM removed_memory_quads GROUP BY revision
-) GROUP BY revision;
+SELECT revision, count(*) FROM removed_quads GROUP BY revision;
 
 -- name: removals_by_revision
-SELECT removed, sum(gone) FROM (
-    SELECT removed, count(*) AS gone FROM removed_quads GROUP BY removed
-    UNION ALL SELECT removed, count(*) FROM removed_memory_quads GROUP BY removed
-) GROUP BY removed;
-
--- name: misplaced
--- The ids of graphs whose quads stand where none of theirs may.
-SELECT DISTINCT graph FROM quads INDEXED BY quads_g WHERE graph <> 0 AND graph IN (SELECT id FROM memory_graphs)
-UNION SELECT DISTINCT graph FROM memory_quads WHERE graph NOT IN (SELECT id FROM memory_graphs)
-UNION SELECT DISTINCT graph FROM removed_memory_quads WHERE graph NOT IN (SELECT id FROM memory_graphs);
+SELECT removed, count(*) FROM removed_quads GROUP BY removed;
 
 -- ---- chunks --------------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class Connection:
         self._process = os.getpid()
         # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
         self._options = "immutable=1" if immutable else "" if create or path == ":memory:" else "mode=rw"
-        self._durability = durability
+        self.durability = durability
         self._connect()
 
     def _connect(self) -> None:
@@ -88,7 +88,7 @@ class Connection:
             self.closed = True
             fail(error, self.path)
         try:
-            self._configure(self._durability)
+            self._configure(self.durability)
         except BaseException:
             self.close()
             raise

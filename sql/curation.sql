@@ -123,8 +123,6 @@ FROM (
           UNION ALL
           SELECT proposal FROM proposal_quads
           WHERE sign <> 0 AND object >= '<' AND object IN (SELECT value FROM json_each(:entities_json))))
-      AND (:memories OR NOT EXISTS (SELECT 1 FROM proposal_quads AS of_memory
-                                    WHERE of_memory.proposal = proposals.id AND instr(quad, '<urn:worlds:memory:')))
     ORDER BY id LIMIT :limit
 ) AS found
 ORDER BY id;

@@ -12,16 +12,6 @@ SELECT revision, time, author, message, added, removed, created, dropped, undoes
        purged_added + purged_removed
 FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value;
 
--- name: of_memories
--- The revisions that touched memories, and how many of their quads they added and removed.
-SELECT revision, sum(added), sum(removed) FROM (
-    SELECT revision, 1 AS added, 0 AS removed FROM memory_quads WHERE subject > 0
-    UNION ALL SELECT revision, 1, 0 FROM removed_memory_quads WHERE subject > 0
-    UNION ALL SELECT removed, 0, 1 FROM removed_memory_quads WHERE subject > 0
-    UNION ALL SELECT revision, purged_added, purged_removed FROM revisions
-    WHERE purged_added > 0 OR purged_removed > 0
-) GROUP BY revision;
-
 -- name: purged
 -- The first revisions between two of whose quads nothing is left.
 SELECT revision FROM revisions

@@ -21,13 +21,6 @@ SELECT (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size),
 -- name: terms_by_kind
 SELECT kind, count(*) FROM terms GROUP BY kind;
 
--- name: terms_in_use_by_kind
--- Of the quads that hold, and are of no memory.
-SELECT kind, count(*) FROM terms WHERE id IN (
-    SELECT subject FROM quads UNION SELECT predicate FROM quads UNION SELECT object FROM quads
-    UNION SELECT graph FROM quads
-) GROUP BY kind;
-
 -- name: count_vectors
 SELECT count(*) FROM vectors NOT INDEXED;
 
@@ -127,11 +120,6 @@ WITH RECURSIVE used (id) AS (
     UNION SELECT graph FROM quads
     UNION SELECT subject FROM removed_quads UNION SELECT predicate FROM removed_quads
     UNION SELECT object FROM removed_quads UNION SELECT graph FROM removed_quads
-    UNION SELECT subject FROM memory_quads UNION SELECT predicate FROM memory_quads
-    UNION SELECT object FROM memory_quads UNION SELECT graph FROM memory_quads
-    UNION SELECT subject FROM removed_memory_quads UNION SELECT predicate FROM removed_memory_quads
-    UNION SELECT object FROM removed_memory_quads UNION SELECT graph FROM removed_memory_quads
-    UNION SELECT id FROM memory_graphs WHERE keeping IS NOT NULL
     UNION SELECT subject FROM merged_quads UNION SELECT predicate FROM merged_quads
     UNION SELECT object FROM merged_quads UNION SELECT graph FROM merged_quads
     UNION SELECT term FROM chunks
@@ -141,10 +129,6 @@ WITH RECURSIVE used (id) AS (
           CROSS JOIN json_each('[' || replace(terms.value, ' ', ',') || ']') AS part
 )
 DELETE FROM terms WHERE id NOT IN (SELECT id FROM used);
-
--- name: forget_memories
--- Those without a quad, now or once, that say nothing of what they keep.
-DELETE FROM memory_graphs WHERE id NOT IN (SELECT id FROM terms);
 
 -- name: deleted
 SELECT changes();

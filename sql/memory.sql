@@ -1,27 +1,29 @@
--- Memories: their graphs, what is kept, and what is purged.
+-- Memories: what they keep, and what is purged.
 
--- name: beneath
--- The graphs of a scope and of those beneath it: (id, name).
-SELECT id, name FROM memory_graphs
-WHERE name = :name OR (name >= :name || '/' AND name < :name || '0') ORDER BY name;
+-- name: graphs
+-- The named graphs that have quads: (id, IRI).
+WITH RECURSIVE found (id) AS (
+    SELECT min(graph) FROM quads INDEXED BY quads_g WHERE graph <> 0
+    UNION ALL
+    SELECT (SELECT min(graph) FROM quads INDEXED BY quads_g WHERE graph <> 0 AND graph > found.id)
+    FROM found WHERE found.id IS NOT NULL
+)
+SELECT terms.id, terms.value FROM found CROSS JOIN terms ON terms.id = found.id WHERE terms.kind = 1
+ORDER BY terms.value;
 
--- name: keepings
--- What some graphs say of how long they keep.
-SELECT memory_graphs.name, keeping FROM json_each(:names_json) AS sought
-CROSS JOIN memory_graphs ON memory_graphs.name = sought.value WHERE keeping IS NOT NULL;
-
--- name: all_keepings
-SELECT name, keeping FROM memory_graphs WHERE keeping IS NOT NULL ORDER BY name;
-
--- name: set_keeping
-UPDATE memory_graphs SET keeping = :keeping WHERE name = :name;
+-- name: vectors
+-- Gives (memory, vector) of the texts of memories, of their beginnings.
+SELECT sought.value, vectors.embedding FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = :text
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object AND chunks.start = 0
+CROSS JOIN vectors ON vectors.id = chunks.vector WHERE vectors.embedding IS NOT NULL;
 
 -- name: told
 -- Gives (memory, predicate, object, graph) of what some predicates say in some graphs.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (
     SELECT subject, predicate, object, graph FROM json_each(:graphs_json) AS sought
-    CROSS JOIN memory_quads INDEXED BY memory_quads_g ON graph = sought.value AND graph <> 0
+    CROSS JOIN quads INDEXED BY quads_g ON graph = sought.value AND graph <> 0
     WHERE predicate IN (SELECT value FROM json_each(:predicates_json))
 );
 
@@ -30,68 +32,26 @@ FROM (
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (
     SELECT subject, predicate, object, graph FROM json_each(:ids_json) AS sought
-    CROSS JOIN memory_quads INDEXED BY memory_quads_spog ON subject = sought.value WHERE graph = :graph
+    CROSS JOIN quads INDEXED BY quads_spog ON subject = sought.value WHERE graph = :graph
     UNION
     SELECT subject, predicate, object, graph FROM json_each(:ids_json) AS sought
-    CROSS JOIN memory_quads INDEXED BY memory_quads_o ON object = sought.value WHERE graph = :graph
+    CROSS JOIN quads INDEXED BY quads_o ON object = sought.value WHERE graph = :graph
     UNION
-    SELECT subject, predicate, object, graph FROM removed_memory_quads INDEXED BY removed_memory_quads_graph
+    SELECT subject, predicate, object, graph FROM removed_quads
     WHERE graph = :graph AND (subject IN (SELECT value FROM json_each(:ids_json))
                               OR object IN (SELECT value FROM json_each(:ids_json)))
 );
 
 -- name: removals
 -- The rows of the history that some quads left: (rowid, the revision that added it, the one that removed it).
-SELECT gone.rowid, gone.revision, gone.removed
-FROM json_each(:rows_json) AS sought CROSS JOIN removed_memory_quads AS gone INDEXED BY removed_memory_quads_graph
-    ON gone.graph = sought.value ->> 3 AND gone.subject = sought.value ->> 0
-WHERE gone.predicate = sought.value ->> 1 AND gone.object = sought.value ->> 2;
+SELECT gone.rowid, gone.revision, gone.removed FROM removed_quads AS gone
+WHERE (gone.subject, gone.predicate, gone.object, gone.graph) IN (
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:rows_json)
+);
 
--- name: unused
--- Those of some terms that nothing needs any more.
-WITH sought (number) AS (SELECT value FROM json_each(:ids_json))
-SELECT number FROM sought
-WHERE NOT EXISTS (SELECT 1 FROM quads WHERE subject = number)
-  AND NOT EXISTS (SELECT 1 FROM quads WHERE predicate = number)
-  AND NOT EXISTS (SELECT 1 FROM quads WHERE object = number)
-  AND NOT EXISTS (SELECT 1 FROM quads WHERE graph = number AND graph <> 0)
-  AND NOT EXISTS (SELECT 1 FROM memory_quads WHERE subject = number)
-  AND NOT EXISTS (SELECT 1 FROM memory_quads WHERE predicate = number)
-  AND NOT EXISTS (SELECT 1 FROM memory_quads WHERE object = number)
-  AND NOT EXISTS (SELECT 1 FROM memory_quads WHERE graph = number AND graph <> 0)
-  AND NOT EXISTS (SELECT 1 FROM memory_graphs WHERE id = number AND keeping IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM chunks WHERE term = number)
-EXCEPT SELECT subject FROM removed_quads EXCEPT SELECT predicate FROM removed_quads
-EXCEPT SELECT object FROM removed_quads EXCEPT SELECT graph FROM removed_quads
-EXCEPT SELECT subject FROM removed_memory_quads EXCEPT SELECT predicate FROM removed_memory_quads
-EXCEPT SELECT object FROM removed_memory_quads EXCEPT SELECT graph FROM removed_memory_quads
-EXCEPT SELECT subject FROM merged_quads EXCEPT SELECT predicate FROM merged_quads
-EXCEPT SELECT object FROM merged_quads EXCEPT SELECT graph FROM merged_quads
-EXCEPT SELECT datatype FROM terms
-EXCEPT SELECT part.value FROM terms CROSS JOIN json_each('[' || replace(terms.value, ' ', ',') || ']') AS part
-       WHERE terms.kind = 4;
-
--- name: forget_graphs
-DELETE FROM memory_graphs WHERE id IN (SELECT value FROM json_each(:ids_json));
-
--- name: forget_texts
--- The vectors of texts that were purged, in some scopes.
-DELETE FROM memory_vectors
-WHERE scope IN (SELECT value FROM json_each(:scopes_json))
-  AND digest IN (SELECT unhex(value) FROM json_each(:digests_json));
-
--- name: retired_with
--- The retired vectors of texts, by their digests.
-SELECT vector FROM embedded_texts
-WHERE digest IN (SELECT unhex(value) FROM json_each(:digests_json)) AND vector IN (SELECT id FROM retired_vectors);
-
--- name: forget_embedded
-DELETE FROM embedded_texts
-WHERE digest IN (SELECT unhex(value) FROM json_each(:digests_json)) AND vector IN (SELECT id FROM retired_vectors);
-
--- name: forget_retired_among
-DELETE FROM retired_vectors
-WHERE id IN (SELECT value FROM json_each(:ids_json)) AND id NOT IN (SELECT vector FROM embedded_texts);
+-- name: removed_of_graph
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM removed_quads WHERE graph = :graph;
 
 -- name: proposals
 -- The texts of all proposals: (id, its quads, what it merges, all else that was said).
@@ -113,15 +73,35 @@ WHERE message IS NOT NULL;
 -- name: forget_message
 UPDATE revisions SET message = NULL WHERE revision = :revision;
 
--- name: keep_vectors
-INSERT OR REPLACE INTO memory_vectors (scope, digest, embedding)
-SELECT :scope, unhex(value ->> 0), unhex(value ->> 1) FROM json_each(:rows_json);
+-- ---- what a memory sees of its world -------------------------------------------------------------------------------
 
--- name: vectors_beneath
--- Gives (position in digests_json, vector) of what some scopes have read.
-SELECT sought.key, embedding FROM json_each(:scopes_json) AS beneath CROSS JOIN json_each(:digests_json) AS sought
-CROSS JOIN memory_vectors ON memory_vectors.scope = beneath.value AND memory_vectors.digest = unhex(sought.value);
+-- name: count_named
+-- How many IRIs a memory's world has that are not of a memory.
+SELECT count(*) FROM terms WHERE kind = 1 AND substr(value, 1, :seen) <> :prefix;
 
--- name: removed_of_graph
+-- name: named
+SELECT value FROM terms WHERE kind = 1 AND substr(value, 1, :seen) <> :prefix;
+
+-- name: vocabulary
+-- The predicates that are used, the classes that have instances, and what is declared as either.
+WITH RECURSIVE used (id) AS (
+    SELECT min(predicate) FROM quads INDEXED BY quads_posg WHERE predicate > 0
+    UNION ALL
+    SELECT (SELECT min(predicate) FROM quads INDEXED BY quads_posg WHERE predicate > used.id) FROM used
+    WHERE used.id IS NOT NULL
+), classes (id) AS (
+    SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :type
+    UNION ALL
+    SELECT (SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :type AND object > classes.id)
+    FROM classes WHERE classes.id IS NOT NULL
+)
+SELECT group_concat(id) FROM (
+    SELECT id FROM used WHERE id IS NOT NULL UNION SELECT id FROM classes WHERE id IS NOT NULL
+    UNION SELECT subject FROM quads INDEXED BY quads_posg
+    WHERE predicate = :type AND object IN (SELECT value FROM json_each(:kinds_json))
+);
+
+-- name: said
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
-FROM removed_memory_quads INDEXED BY removed_memory_quads_graph WHERE graph = :graph;
+FROM (SELECT subject, predicate, object, graph FROM json_each(:ids_json) AS sought
+      CROSS JOIN quads INDEXED BY quads_spog ON subject = sought.value);

@@ -63,15 +63,6 @@ CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
     AND quads.object = sought.value ->> 2 AND quads.graph = sought.value ->> 3;
 
--- name: any_memory
-SELECT 1 FROM memory_graphs LIMIT 1;
-
--- name: memories_among
-SELECT memory_graphs.id FROM json_each(:ids_json) AS sought CROSS JOIN memory_graphs ON memory_graphs.id = sought.value;
-
--- name: add_memory
-INSERT OR IGNORE INTO memory_graphs (id, name) VALUES (:graph, :name);
-
 -- name: purged
 -- Counts the quads that leave nothing behind: those that this revision added, and those that it removed.
 UPDATE revisions SET purged_added = purged_added + :added, purged_removed = purged_removed + :removed
@@ -611,16 +602,15 @@ INSERT INTO chunks_fts (rowid, text) SELECT id, text FROM indexed_texts WHERE id
 INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild');
 
 -- name: changed_since
--- Those of some subjects of which a quad, in a graph if one is given, was added or removed after a revision.
+-- Those of some subjects of which a quad, was added or removed after a revision.
 SELECT group_concat(subject) FROM (
     SELECT sought.value AS subject FROM json_each(:ids_json) AS sought
     WHERE EXISTS (
         SELECT 1 FROM quads INDEXED BY quads_spog WHERE quads.subject = sought.value AND quads.revision > :revision
-          AND quads.revision <> :own AND coalesce(:graph, quads.graph) = quads.graph
+          AND quads.revision <> :own
     )
     UNION
     SELECT removed_quads.subject FROM removed_quads INDEXED BY removed_quads_removed
     WHERE removed_quads.removed > :revision AND removed_quads.removed <> :own
-      AND coalesce(:graph, removed_quads.graph) = removed_quads.graph
       AND removed_quads.subject IN (SELECT value FROM json_each(:ids_json))
 );

@@ -88,45 +88,6 @@ CREATE TABLE revisions (
     purged_removed INTEGER NOT NULL DEFAULT 0 -- of the quads that it removed
 );
 
--- Memories: graphs whose IRI begins with urn:worlds:memory:. Their quads stand aside, in tables like those of the
--- others, so that no statement on `quads` can see them. They are read through a scope that names them.
-CREATE TABLE memory_graphs (
-    id INTEGER PRIMARY KEY,      -- term id
-    name TEXT NOT NULL UNIQUE,   -- the IRI
-    keeping TEXT                 -- what is kept and for how long, a JSON object
-);
-CREATE TABLE memory_quads (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, -- above 2^29, as those of `quads` are below
-    subject INTEGER NOT NULL,
-    predicate INTEGER NOT NULL,
-    object INTEGER NOT NULL,
-    graph INTEGER NOT NULL,      -- memory_graphs.id
-    revision INTEGER NOT NULL
-);
-CREATE UNIQUE INDEX memory_quads_spog ON memory_quads (subject, predicate, object, graph);
-CREATE INDEX memory_quads_posg ON memory_quads (predicate, object, subject, graph);
-CREATE INDEX memory_quads_o ON memory_quads (object);
-CREATE INDEX memory_quads_g ON memory_quads (graph) WHERE graph <> 0;
-INSERT INTO sqlite_sequence (name, seq) VALUES ('memory_quads', 536870912);
-CREATE TABLE removed_memory_quads (
-    subject INTEGER NOT NULL,
-    predicate INTEGER NOT NULL,
-    object INTEGER NOT NULL,
-    graph INTEGER NOT NULL,
-    revision INTEGER NOT NULL,
-    removed INTEGER NOT NULL
-);
-CREATE INDEX removed_memory_quads_removed ON removed_memory_quads (removed);
-CREATE INDEX removed_memory_quads_graph ON removed_memory_quads (graph, subject);
-
--- The vectors of memories' texts: the texts have chunks in their scopes alone.
-CREATE TABLE memory_vectors (
-    scope TEXT NOT NULL,         -- the IRI of the memory that was read
-    digest BLOB NOT NULL,        -- BLAKE2b-128 of the text's UTF-8
-    embedding BLOB,              -- float32, little-endian; NULL for a text without a direction
-    PRIMARY KEY (scope, digest)
-) WITHOUT ROWID;
-
 -- Passages of the literals that are text; one literal's chunks are shared by all quads that have it. And of profiles.
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -48,7 +48,6 @@ UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL;
 DELETE FROM embedded_texts WHERE true;
 DELETE FROM retired_vectors WHERE true;
 DELETE FROM vector_codes WHERE true;
-DELETE FROM memory_vectors WHERE true;
 DROP TABLE vectors;
 
 -- name: create_new_vectors

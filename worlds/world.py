@@ -15,7 +15,7 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dataset import is_memory
+from worlds.memory.names import is_memory, scope_of
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.revisions.writer import Progress as Progress
@@ -25,10 +25,10 @@ from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
 from worlds.scopes.slice import Slice, SliceConnection
-from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
+from worlds.scopes.writing import ScopedWriter
 from worlds.sparql.index import PLACES, Place
 from worlds.sparql.index import Progress as Built
-from worlds.sql import MEMORY, statements
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
 
@@ -55,8 +55,7 @@ SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
 """What the name of a world's file ends in, where its name has to tell."""
 _SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
-_MEMORIES = 128  # scopes with memories, of half a megabyte for a hundred memories
-_Scopes: TypeAlias = "dict[tuple[tuple[GraphName, ...], int | None], ScopedWorld]"
+_Scopes: TypeAlias = "dict[tuple[GraphName, ...], ScopedWorld]"
 
 
 def open(
@@ -198,22 +197,49 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         it names none and there is one, and is a ReadOnlyError of the kind "scope" where it touches another graph; so
         are settings, backups and all else that is of the whole world. What is read is kept in memory, some 500 bytes a
         quad, and brought in step before each reading; the first one copies it, at some 100,000 quads a second.
-        ValueError where no graph is named.
+        ValueError where no graph is named. The graph of a memory, <urn:worlds:memory:user/ann>, alone, gives that
+        memory's own world.
         """
-        return self._only(self._names(graphs))
+        names = self._names(graphs)
+        if not any(map(is_memory, names)):
+            return self._only(names)
+        if len(names) > 1:
+            raise ReadOnlyError("a scope is of graphs of the world, or of one memory", kind="scope")
+        return self._memory_of(scope_of(str(names[0]).strip("<>"))).world  # type: ignore[no-any-return]
 
-    def _only(self, names: tuple[GraphName, ...], time: int | None = None) -> World:
-        """The scope of some graphs, with the facts of memories as of a time, in microseconds since 1970."""
-        memories = any(map(is_memory, names))
-        scopes, most = (self._memories, _MEMORIES) if memories else (self._scopes, _SCOPES)
+    def _only(self, names: tuple[GraphName, ...]) -> World:
+        """The scope of some graphs."""
         with self._connection.lock:
-            found = scopes.pop((names, time), None)
+            found = self._scopes.pop(names, None)
             if found is None or found._connection.closed:
-                found = MemoryWorld(self, names, time) if memories else ScopedWorld(self, names)
-            scopes[names, time] = found  # the newest last
-            while len(scopes) > most:
-                del scopes[next(iter(scopes))]
+                found = ScopedWorld(self, names)
+            self._scopes[names] = found  # the newest last
+            while len(self._scopes) > _SCOPES:
+                del self._scopes[next(iter(self._scopes))]
         return found
+
+    def _beside(self, path: str, *, make: bool) -> World:
+        own = self._connection
+        if own.replica is not None:
+            from worlds.remote.memories import open_memories  # a world in a file pays nothing for it
+
+            connection: Connection = open_memories(own)  # type: ignore[arg-type]  # that of a replica
+        else:
+            connection = opening.open_file(
+                path, read_only=own.read_only and not make, create=make, durability=own.durability,
+                timeout=own.timeout, encryption_key=own.encryption_key, driver=own.driver.name,
+            )  # fmt: skip
+        try:
+            made = World(
+                connection, self.embedder, demanded=False,
+                vector_index=False if make and own.replica is None else "auto", sparql_index="memory",
+                search=self._search_defaults,
+            )  # fmt: skip
+        except BaseException:
+            connection.close()
+            raise
+        made._running = self._running
+        return made
 
     def _past_world(self, revision: int) -> World:
         return PastWorld(self, revision)
@@ -237,7 +263,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
     @property
     def scope(self) -> tuple[Any, ...] | None:
         """The graphs that it is seen through, as `only` takes them; None for a world that is seen whole."""
-        return None
+        return None if self._memory is None else (self._memory.graph,)
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
@@ -258,16 +284,14 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
     def _scopes(self) -> _Scopes:
         return {}
 
-    @cached_property
-    def _memories(self) -> _Scopes:
-        return {}
-
     @verb
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
             self._copies.close()
+        if "_memories" in self.__dict__:
+            self._memories.close()
         self._connection.close()
 
     def __reduce__(self) -> NoReturn:
@@ -296,6 +320,7 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
 
     _connection: SliceConnection
     _world: World
+    _entire = False
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = SliceConnection(world.path, world.driver)
@@ -304,8 +329,8 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         self._world = world
         self._graphs = graphs
         self._slice = self._cut(connection)
-        self._gate.memories, self._sparql.remembered = False, None
-        self._namespaces = ScopedNamespaces(connection, self._slice.single)
+        self._gate.slice = True
+        self._namespaces.home = self._slice.single
         self._writer = ScopedWriter(world, self, self._slice)
 
     def _require(self, what: str) -> None:
@@ -361,34 +386,10 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         return revision
 
 
-class MemoryWorld(ScopedWorld):
-    """A scope with memories: it sees those beneath them, too, and nothing that is outlived, or has ended.
-
-    One as of a time can only be read.
-    """
-
-    _dataset = None  # memories stand aside, where no index has them
-
-    def __init__(self, world: World, graphs: tuple[GraphName, ...], time: int | None = None) -> None:
-        self._time = time
-        super().__init__(world, graphs)
-        self._told_in = world, f"{getattr(self._slice.single, 'value', MEMORY)}#entity/"
-        if time is not None:
-            self._writer = PastWriter("a memory as of a time")
-
-    def _cut(self, connection: SliceConnection) -> Slice:
-        from worlds.scopes.remembered import MemorySlice
-
-        return MemorySlice(self._world, self, connection, self._graphs, self._time)
-
-    def as_of(self, time: object) -> World:
-        """What was known by a time, and held then; see `World.as_of`."""
-        world = self._world if all(map(is_memory, self._graphs)) else self._world.as_of(time)
-        return world._only(self._graphs, moment("time", time, self._world._validity.zone))
-
-
 class CopiedWorld(Showing, World):
     """A world as of a time, which can only be read; made by `World.as_of`."""
+
+    _entire = False
 
     def __init__(self, world: World, time: int) -> None:
         self._base = world
@@ -409,6 +410,7 @@ class PastWorld(World):
     """A world as it was, which can only be read; made by `Past.world`."""
 
     _connection: SliceConnection
+    _entire = False
 
     def __init__(self, world: World, revision: int) -> None:
         connection = SliceConnection(world.path, world.driver)

@@ -118,10 +118,10 @@ def test_twice_gives_the_same_files(written: Path) -> None:
     worlds.restore(written / "plain", written / "back.db")
     with worlds.open(written / "back.db", embedder=None) as w:
         w.export(written / "again", everything=True)
-    for file in (written / "plain").iterdir():
+    for file in (one for one in (written / "plain").rglob("*") if one.is_file()):
         if file.name in ("world.json", SUMS):  # the time
             continue
-        again = (written / "again" / file.name).read_bytes()
+        again = (written / "again" / file.relative_to(written / "plain")).read_bytes()
         if file.suffix == ".npy" or "texts" in file.name:  # vectors in any order
             assert len(again) == len(file.read_bytes())
         else:
@@ -150,7 +150,7 @@ def test_the_past_is_read_by_anybody(written: Path) -> None:
         assert [entry.revision for entry in w.history(limit=None)][::-1] == [one["revision"] for one in revisions]
         for revision in revisions:
             w.at(revision["revision"]).export(written / "past.nq")
-            found = {line for line in patched(text, revisions, revision["revision"]) if "urn:worlds:memory" not in line}
+            found = patched(text, revisions, revision["revision"])
             assert found == set((written / "past.nq").read_text().splitlines()), revision
 
 
@@ -163,14 +163,10 @@ def test_a_history_is_a_patch(written: Path) -> None:
 
 def test_vectors_are_those_of_their_texts(written: Path) -> None:
     plain, embedder = written / "plain", HashingEmbedder()
-    for texts, vectors in (("texts", "vectors"), ("memory_texts", "memory_vectors")):
-        stored, told = np.load(plain / f"{vectors}.npy"), lines(plain / f"{texts}.jsonl")
+    for folder in (plain, plain / "memories" / "m.user.ann"):
+        stored, told = np.load(folder / "vectors.npy"), lines(folder / "texts.jsonl")
         assert sorted({one["row"] for one in told}) == list(range(len(stored)))
-        known = (
-            {"Ann keeps owls": True}
-            if texts == "memory_texts"
-            else {one["text"]: True for one in told if "text" in one}
-        )
+        known = [one["text"] for one in told if "text" in one]
         by_digest = {hashlib.blake2b(text.encode(), digest_size=16).hexdigest(): text for text in known}
         assert by_digest
         for one in told:
@@ -193,14 +189,14 @@ def test_what_is_in_the_file_is_in_the_folder(written: Path) -> None:
     """Each table is written, or can be made anew; README.txt tells of each file."""
     derived = {"chunks", "vector_codes", "profiles", "writes"}  # and the tables of the full-text index
     merged = {
-        *("meta", "terms", "quads", "removed_quads", "document_quads", "memory_graphs", "memory_quads"),
-        *("removed_memory_quads", "memory_vectors", "embedded_texts", "retired_vectors"),
+        *("meta", "terms", "quads", "removed_quads", "document_quads"),
+        *("embedded_texts", "retired_vectors"),
         "merged_quads",  # under which names quads came in: docs/curation.md
     }
     tables = set(re.findall(r"^CREATE TABLE (\w+)", (SQL_FOLDER / "schema.sql").read_text(), flags=re.MULTILINE))
     files = {file.name for file in (written / "plain").iterdir()}
     assert tables - derived - merged == {name.removesuffix(".jsonl") for name in files} & tables
-    assert files == {*FILES, "README.txt"}
+    assert files == {*FILES, "README.txt", "memories"}
     readme = (written / "plain" / "README.txt").read_text()
     assert all(f"{name}\n" in readme for name in FILES)
 
@@ -310,9 +306,8 @@ def test_who_may_read_the_world_may_read_its_files(tmp_path: Path, mode: int) ->
 
 def test_a_scope_has_not_everything(written: Path, tmp_path: Path) -> None:
     with worlds.open(written / "world.db", embedder=None) as w:
-        for part in (w.only(graphs=EX + "g"), w.memory(scope=("user", "ann")).world):
-            with pytest.raises(ReadOnlyError, match="whole world"):
-                part.export(tmp_path / "plain", everything=True)
+        with pytest.raises(ReadOnlyError, match="whole world"):
+            w.only(graphs=EX + "g").export(tmp_path / "plain", everything=True)
         assert w.only(graphs=EX + "g").export(tmp_path / "part.nq") == 1
 
 
@@ -363,7 +358,6 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "no vectors": lambda plain: (plain / "vectors.npy").write_bytes(b""),
     "a row too many": lambda plain: (plain / "texts.jsonl").write_text('{"digest": "00", "row": 1000}\n'),
     "a number out of range": lambda plain: _value(plain, "proposals.jsonl", {"id": 2**40}),
-    "a name of no IRI": lambda plain: _value(plain, "memories.jsonl", {"name": "no iri"}),
     "no embedder": lambda plain: _value(plain, "world.json", {"embedder": {"name": "?"}}),
     "another format": lambda plain: _value(plain, "world.json", {"format": "zip"}),
     "a version that is no number": lambda plain: _value(plain, "world.json", {"version": "2"}),
@@ -376,7 +370,9 @@ def test_files_that_are_of_no_world(written: Path, tmp_path: Path, name: str) ->
     WRONG[name](plain)
     with pytest.raises(OpenError, match="is not as it was written"):
         worlds.restore(plain, tmp_path / "back.db")
-    told = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in plain.iterdir()]
+    told = [
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in plain.iterdir() if file.is_file()
+    ]
     (plain / SUMS).write_text("".join(told))
     with pytest.raises(WorldsError) as raised:
         worlds.restore(plain, tmp_path / "back.db")
@@ -409,7 +405,9 @@ def test_any_change_of_a_file_is_refused_or_read(written: Path, tmp_path: Path, 
         plain = shutil.copytree(written / "plain", tmp_path / "plain", dirs_exist_ok=True)
         file = plain / chance.choice([name for name in FILES if name != SUMS])
         file.write_bytes(mutated(file.read_bytes(), chance))
-        told = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" for one in plain.iterdir()]
+        told = [
+            f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" for one in plain.iterdir() if one.is_file()
+        ]
         (plain / SUMS).write_text("".join(told))
         try:
             worlds.restore(plain, tmp_path / "back.db")

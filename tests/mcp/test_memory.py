@@ -192,7 +192,7 @@ def test_it_has_the_nine_tools_and_the_resource_and_the_world_sees_nothing() -> 
         assert len(world) == 1
         assert [hit.text for hit in world.search("kites", limit=5)] == ["a kite"]
         assert world.memory(scope=("user", "ann")).recall("kites")[0].text == "flies red kites"
-        assert world.history(1)[0].author is not None
+        assert world.memory(scope=("user", "ann")).world.history(1)[0].author is not None
 
 
 @pytest.mark.parametrize(

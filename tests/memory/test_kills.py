@@ -48,7 +48,7 @@ def run(path: Path, kills: int, history: str) -> None:
         told = [int(line[1]) for line in lines if len(line) == 2 and line[0] == "told"]
         purged = [int(line[1]) for line in lines if len(line) == 2 and line[0] == "purged"]
         with worlds.open(path, embedder=None) as world:
-            report = world.check()
+            report = world.memory(scope="a").world.check()
             assert report.ok, report
             kept = held(world)
             last = max(told, default=number)
@@ -59,7 +59,7 @@ def run(path: Path, kills: int, history: str) -> None:
             for one in told[-3:-1]:  # of those that nothing has replaced
                 assert one % 3 == 0 or f"k{one % 4}" in kept
             assert not [one for one in purged if f"told {one} " in str(kept)]
-            world.compact()
+            world.memory(scope="a").world.compact()
         for one in purged[-5:]:
             assert prove(f"own{one}z here", path), one
         number = last + 2

@@ -109,15 +109,16 @@ def test_ten_thousand_random_sequences(tmp_path: Path) -> None:
 def test_a_batch_reads_first_and_is_one_revision(world: World) -> None:
     store = WorldsStore(world)
     store.put(("a",), "k", {"n": 1})
-    before = len(world.history())
+    history = world.memory(scope=("store", "a")).world.history
+    before = len(history())
     put, get = base.PutOp(("a",), "k", {"n": 2}), base.GetOp(("a",), "k")
-    results = store.batch([put, get, base.PutOp(("a",), "k", {"n": 3}), base.PutOp(("b",), "x", {"n": 4})])
+    results = store.batch([put, get, base.PutOp(("a",), "k", {"n": 3}), base.PutOp(("a", "b"), "x", {"n": 4})])
     assert [shown(one) for one in results] == [None, (("a",), "k", {"n": 1}), None, None]
     assert shown(store.get(("a",), "k"))[2] == {"n": 3}
-    assert len(world.history()) == before + 1
-    world.undo(world.history(1)[0].revision)
+    assert len(history()) == before + 1
+    world.memory(scope=("store", "a")).world.undo(history(1)[0].revision)
     assert shown(store.get(("a",), "k"))[2] == {"n": 1}
-    assert store.get(("b",), "x") is None
+    assert store.get(("a", "b"), "x") is None
 
 
 async def test_it_is_asynchronous(world: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import ConflictError, Keep, Memory, ReadOnlyError, World, prove
+from worlds import ConflictError, Keep, Memory, ReadOnlyError, World, prove, restore
 from worlds.errors import ArgumentError, WorldsError
 
 ANN = ("user", "ann")
@@ -66,12 +66,12 @@ def test_turns_are_memories_in_their_order(ann: Memory) -> None:
     assert [one.role for one in ann.memories()] == [None, "assistant", "user"]
 
 
-def test_the_same_key_again_replaces(ann: Memory, world: World) -> None:
+def test_the_same_key_again_replaces(ann: Memory) -> None:
     ann.retain("Ann likes red kites", key="kites")
     again = ann.retain("Ann likes blue kites", key="kites")
     assert texts(ann) == ["Ann likes blue kites"]
     assert again.revision is not None
-    world.undo(again.revision)
+    ann.world.undo(again.revision)
     assert texts(ann) == ["Ann likes red kites"]
 
 
@@ -110,7 +110,7 @@ def test_scopes_nest_and_know_nothing_of_each_other(world: World, ann: Memory) -
     assert texts(world.memory(scope=("user", "ann/project"))) == []
 
 
-def test_nobody_sees_it_who_does_not_name_it(world: World, ann: Memory) -> None:
+def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
     def told() -> Any:
         overview, report = world.schema().to_dict(), world.report().to_dict()
         return len(world), world.stats().quads, {**overview, "revision": 0}, {**report, "revision": 0, "time": 0}
@@ -128,20 +128,23 @@ def test_nobody_sees_it_who_does_not_name_it(world: World, ann: Memory) -> None:
     assert not [quad for quad in world.quads() if "zebra" in str(quad[2])]
     assert "zebra" not in str(list(world.to_rdflib().quads()))
     assert "zebra" not in str(world.diff(0).added)
-    # And whoever does, sees it.
-    assert "zebra" in world.search("zebra", graphs=graph)[0].text
-    assert world.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is True
-    assert world.query("ASK { GRAPH ?g { ?s ?p ?o } }") is False
-    assert world.count(graph=graph) == len(list(world.quads(graph=graph))) == len(ann.world)
-    assert "zebra" in world.context("zebra", graphs=[graph]).text
-    assert world.resolve("Zoe", graphs=graph).best is not None
+    assert world.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is False
+    assert "zebra" not in str([hit.text for hit in world.search("zebra", graphs=graph)])
+    assert "zebra" not in str([world.history(), world.stats()])
+    # Its own world has all of it.
+    seen = ann.world
+    assert "zebra" in seen.search("zebra")[0].text
+    assert seen.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is True
+    assert seen.count(graph=graph) == len(list(seen.quads(graph=graph))) == len(ann.quads())
+    assert "zebra" in seen.context("zebra").text
+    assert seen.resolve("Zoe").best is not None
 
 
-def test_an_export_names_it_or_has_nothing_of_it(world: World, ann: Memory, tmp_path: Path) -> None:
+def test_an_export_has_nothing_of_it_but_that_of_its_own_world(world: World, ann: Memory, tmp_path: Path) -> None:
     ann.retain("a secret zebra")
     world.export(tmp_path / "all.nq")
     world.export(tmp_path / "all.trig")
-    world.export(tmp_path / "ann.nt", graph=ann.graph)
+    ann.world.export(tmp_path / "ann.nt", graph=ann.graph)
     assert "zebra" not in (tmp_path / "all.nq").read_text("utf-8") + (tmp_path / "all.trig").read_text("utf-8")
     assert "zebra" in (tmp_path / "ann.nt").read_text("utf-8")
 
@@ -160,7 +163,7 @@ def test_a_context_tells_what_was_said_and_the_facts(ann: Memory) -> None:
     )  # fmt: skip
     context = ann.context("Where does Zoe work?")
     assert context.text.splitlines()[0] == "[1] 2026-05-02, user: Zoe got a job at Acme"
-    assert any("works at: acme" in line for line in context.text.splitlines()), context.text
+    assert any("works at: Acme" in line for line in context.text.splitlines()), context.text
     assert len(context.facts) == len(context.text.splitlines())
     assert str(context.facts[0].quads[0][3]) == str(ann.graph)
     assert "Acme makes kites" in ann.context("What does Acme make?", documents=True).text
@@ -170,14 +173,16 @@ def test_a_context_tells_what_was_said_and_the_facts(ann: Memory) -> None:
 # --- keeping ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_outlived_is_seen_by_nobody_and_goes_with_the_next_write(world: World, ann: Memory) -> None:
+def test_what_is_outlived_is_recalled_no_more_and_goes_with_the_next_write(ann: Memory) -> None:
     first = ann.retain("for a while", days=1, at="2020-01-01T00:00:00Z")
+    assert (texts(ann), list(ann.recall("for a while")), ann.quads()) == ([], [], [])
+    assert ann.context("for a while").text == ""
     ann.retain("for longer", days=100_000)
     assert texts(ann) == ["for longer"]
     assert [hit.text for hit in ann.world.search("for a while")] == ["for longer"]
     assert ann.world.query("ASK { ?s ?p 'for a while' }", union=True) is False
     assert (first.outlived, first.revision) == (1, None)
-    assert world.count(graph=ann.graph) == len(ann.world) == 4  # kind, text, and both times
+    assert ann.world.count(graph=ann.graph) == 4  # kind, text, and both times
 
 
 def test_a_memory_that_outlives_while_it_is_read_goes(ann: Memory) -> None:
@@ -232,12 +237,12 @@ def test_without_history_what_goes_leaves_nothing(world: World, ann: Memory) -> 
     ann.keep = Keep(history=False)
     ann.retain("Ann likes red kites", key="kites")
     again = ann.retain("Ann likes blue kites", key="kites")
-    assert world.history(1)[0].purged == 2  # the text, and when it was told
+    assert ann.world.history(1)[0].purged == 2  # the text, and when it was told
     assert again.revision is not None
     with pytest.raises(ConflictError, match="purged"):
-        world.undo(again.revision)
-    world.compact()
-    assert b"red kites" not in Path(world.path).read_bytes()
+        ann.world.undo(again.revision)
+    ann.world.compact()
+    assert prove("red kites", world.path)
     assert texts(ann) == ["Ann likes blue kites"]
 
 
@@ -267,7 +272,7 @@ def test_one_forgets_what_was_recalled_a_key_a_session_or_all(world: World, ann:
     forgotten = ann.forget(four)
     assert (forgotten.memories, forgotten.purged) == (1, False)
     assert forgotten.revision is not None
-    world.undo(forgotten.revision)
+    ann.world.undo(forgotten.revision)
     assert ann.forget(everything=True).memories == 1
     assert texts(ann) == ["five kites"]
     with pytest.raises(ArgumentError, match="its own scope"):
@@ -291,10 +296,8 @@ def test_a_purge_reaches_what_was_forgotten_before_with_its_facts(world: World, 
     ann.forget(key="a")
     forgotten = ann.forget(key="a", purge=True)
     assert (forgotten.quads, forgotten.purged, forgotten.elsewhere != ()) == (0, True, True)
-    world.compact()
     assert prove("Quentin works at Acme, he said", world.path)
     ann.forget(ann.world.resolve("Quentin Zebedee").best.iri, purge=True)
-    world.compact()
     assert prove("Quentin Zebedee", world.path)
     assert texts(ann) == ["something else"]
 
@@ -304,14 +307,15 @@ def test_a_purge_takes_what_was_said_of_it_and_nothing_else(world: World, ann: M
     ann.world.propose(add=[(told.memories[0], "urn:about", "urn:acme")], why="the assistant said thank you very much")
     other = world.propose(add=[("ex:acme", "ex:motto", '"thank you very much"')], why="as the assistant says")
     world.add([("ex:acme", "ex:p", '"x"')], message="thank you very much, assistant")
-    with world.transaction(message="both"):
+    with ann.transaction(message="both"):
         ann.retain("a second zebra", key="b")
-        world.add([("ex:acme", "ex:p", '"y"')])
+        ann.retain("a third zebra", key="c")
     ann.forget(key="a", purge=True)
     ann.forget(key="b", purge=True)
     assert [one.id for one in world.proposals()] == [other.id]
     assert ann.world.proposals() == []
-    assert {one.message for one in world.history()} == {None, "thank you very much, assistant", "both"}
+    assert {one.message for one in world.history()} == {None, "thank you very much, assistant"}
+    assert {one.message for one in ann.world.history()} == {None, "both", "what is seen of the world"}
 
 
 def test_all_of_a_scope_is_purged_and_those_beneath_stay(world: World, ann: Memory) -> None:
@@ -321,12 +325,81 @@ def test_all_of_a_scope_is_purged_and_those_beneath_stay(world: World, ann: Memo
     world.memory(scope=(*ANN, "x")).retain("three beneath")
     world.memory(scope=("user", "bob")).retain("two zebras told")
     assert ann.forget(everything=True, purge=True).purged
-    world.compact()
     for text in ("one zebra told", "Quentin Zebedee"):
         assert prove(text, world.path), text
-    assert not prove("two zebras told", world.path)  # which somebody else was told, too
+    (trace, *_) = prove("two zebras told", world.path).traces  # which somebody else was told, too
+    assert "bob" in trace.file.name
     assert texts(ann) == ["three beneath"]
     assert texts(world.memory(scope=("user", "bob"))) == ["two zebras told"]
+
+
+def test_the_file_of_a_scope_that_is_purged_goes_and_how_long_it_keeps_stays(world: World, ann: Memory) -> None:
+    folder = Path(f"{world.path}-memory")
+    assert not folder.exists()
+    ann.retain("a zebra")
+    world.memory(scope=("user", "bob")).retain("a kite")
+    assert sorted(file.name for file in folder.glob("*.db")) == ["m.user.ann.db", "m.user.bob.db"]
+    assert ann.forget(everything=True, purge=True).memories == 1
+    assert [file.name for file in folder.iterdir() if "ann" in file.name] == []
+    assert texts(ann) == [] == list(ann.recall("zebra"))
+    ann.keep = Keep(history=False)
+    ann.retain("another zebra")
+    ann.forget(everything=True, purge=True)
+    assert ann.keep == Keep(history=False)
+    assert prove("another zebra", world.path)
+
+
+@pytest.mark.parametrize("name", ["Ann", "a b/c", "ä", "con", "x" * 490, "X" * 490, "..", "a.b", "_"])
+def test_any_name_has_a_file_of_its_own(name: str, world: World) -> None:
+    scopes = [("user", name), ("user", name.swapcase() + "2"), ("user", "other")]
+    for number, scope in enumerate(scopes):
+        world.memory(scope=scope).retain(f"kite {number}")
+    assert [texts(world.memory(scope=scope)) for scope in scopes] == [[f"kite {number}"] for number in range(3)]
+    assert world.memory(scope="user").scopes == sorted(scopes)
+    names = [file.name for file in Path(f"{world.path}-memory").glob("*.db")]
+    assert len({one.lower() for one in names}) == 3
+    assert all(len(one) < 200 and one == one.lower() for one in names)
+
+
+def test_a_backup_takes_its_memories_along(world: World, ann: Memory, tmp_path: Path) -> None:
+    ann.retain("a zebra")
+    world.backup(tmp_path / "copy.db")
+    ann.forget(everything=True, purge=True)
+    world.memory(scope="other").retain("later")
+    with worlds.open(tmp_path / "copy.db", embedder=None) as copy:
+        assert texts(copy.memory(scope=ANN)) == ["a zebra"]
+    restore(tmp_path / "copy.db", tmp_path / "again.db")
+    restore(tmp_path / "copy.db", tmp_path / "again.db")
+    with worlds.open(tmp_path / "again.db", embedder=None) as again:
+        assert texts(again.memory(scope=ANN)) == ["a zebra"]
+        assert texts(again.memory(scope="other")) == []
+
+
+def test_more_scopes_than_are_open_at_once_lose_nothing(world: World) -> None:
+    memories = [world.memory(scope=("user", str(number))) for number in range(140)]
+    for number, memory in enumerate(memories):
+        memory.retain(f"kite number {number}")
+    for number in (0, 70, 139):
+        memories[number].retain("boats")
+        assert texts(memories[number]) == ["boats", f"kite number {number}"]
+    found = world.memory(scope="user").recall("boats", limit=3)
+    assert {one.scope[1] for one in found} == {"0", "70", "139"}
+    assert "64 that were written last" in found.notes[0]
+
+
+def test_a_world_in_memory_has_its_memories_there() -> None:
+    with worlds.open(embedder=None) as world:
+        world.memory(scope=ANN).retain("a zebra")
+        assert texts(world.memory(scope=ANN)) == texts(world.memory(scope="user")) == ["a zebra"]
+
+
+def test_memories_of_an_encrypted_world_have_its_key(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "kb.db", embedder=None, encryption_key="secret", driver="libsql") as world:
+        world.memory(scope=ANN).retain("a Zyxophil")
+        assert texts(world.memory(scope=ANN)) == ["a Zyxophil"]
+        assert prove("a Zyxophil", tmp_path / "kb.db")
+    with pytest.raises(WorldsError):
+        worlds.open(tmp_path / "kb.db-memory/m.user.ann.db", embedder=None, create=False)
 
 
 def test_all_of_a_scope_takes_its_proposals_with_all_that_was_said_of_them(world: World, ann: Memory) -> None:
@@ -349,10 +422,8 @@ def test_all_of_a_scope_takes_its_proposals_with_all_that_was_said_of_them(world
     scope.reject(rejected, f"{word} rejected")
     other = world.propose(add=[("ex:acme", "ex:motto", '"kites"')], why="a proposal of the world")
     beneath = world.memory(scope=(*ANN, "x")).world.propose(add=[("urn:a", "urn:p", '"beneath"')])
-    world.compact()
     assert not prove(word, world.path)
     ann.forget(everything=True, purge=True)
-    world.compact()
     assert prove(word, world.path).traces == ()
     assert [one.id for one in world.proposals(status="any")] == [other.id]
     assert [one.id for one in world.memory(scope=(*ANN, "x")).world.proposals()] == [beneath.id]
@@ -372,8 +443,8 @@ def test_the_proof_looks_at_what_killed_processes_left(world: World, tmp_path: P
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     for place in (
-        f"{world.path}-sparql/1/a.sst", f"{world.path}-journal", f"{world.path}-follow/world.db",
-        tmp_path / ".push-1/w.db",
+        f"{world.path}-sparql/1/a.sst", f"{world.path}-memory/m.a.db", f"{world.path}-journal",
+        f"{world.path}-follow/world.db", tmp_path / ".push-1/w.db",
         tmp_path / f".{Path(world.path).name}.1a2b3c4d.backup.part", tmp_path / ".pull-2/w.db",
         tmp_path / "temporary/worlds-1.db", tmp_path / f".{Path(world.path).name}.1a2b3c4d.part",
     ):  # fmt: skip
@@ -395,9 +466,9 @@ def test_facts_are_told_in_a_scope_by_the_names_of_the_world(world: World, ann: 
     zoe = str(receipt.facts[0].new[0])
     assert zoe == f"{ann.graph}#entity/zoe"
     assert [one.became for one in world.tell([("Zoe", "is a", "person"), fact[:3]], scope=ANN).facts] == ["known"] * 2
-    before = world.count(graph=ann.graph)
+    before = ann.world.count(graph=ann.graph)
     world.tell([fact], scope=ANN)
-    assert world.count(graph=ann.graph) == before
+    assert ann.world.count(graph=ann.graph) == before
     other = world.tell([fact], scope=("user", "bob")).facts[0]
     assert str(other.new[0]) == "urn:worlds:memory:user/bob#entity/zoe"
     assert world.tell([("Zoe", "likes", "Acme")], scope=ANN).facts[0].became == "refused"
@@ -436,26 +507,34 @@ def test_what_is_due_elsewhere_does_not_hinder_it(world: World, ann: Memory) -> 
 
 def test_a_scope_reaches_its_own_memory_alone(world: World, ann: Memory) -> None:
     ann.retain("Ann has a kite")
-    scope = world.only(graphs=[ann.graph])
+    world.memory(scope=("user", "bob")).retain("Bob has a kite")
+    scope = ann.world
     scope.memory(scope=(*ANN, "x")).retain("a narrower one")
     assert set(texts(scope.memory(scope=ANN))) == {"Ann has a kite", "a narrower one"}
-    for narrow in (scope, world.only(graphs=["default"]), world.only(graphs=["urn:g"])):
+    narrow = ann.world.memory(scope=(*ANN, "x")).world
+    for reads in (scope, narrow):
         with pytest.raises(ReadOnlyError, match="outside of the scope"):
-            narrow.memory(scope=("user", "bob"))
+            reads.memory(scope=("user", "bob"))
     with pytest.raises(ReadOnlyError, match="outside of the scope"):
-        scope.add([("urn:a", "urn:b", "urn:c", "urn:worlds:memory:user/bob")])
+        narrow.memory(scope=ANN)
+    with pytest.raises(ReadOnlyError, match="outside of the scope"):
+        narrow.add([("urn:a", "urn:b", "urn:c", ann.graph)])
+    assert "Ann has" not in str([list(narrow.quads()), narrow.search("Ann has a kite"), narrow.context("Ann").text])
+    for view in (world.only(graphs=["default"]), world.at(1).world, world.as_of("2020")):
+        with pytest.raises(ReadOnlyError, match="sees it whole"):
+            view.memory(scope=ANN)
 
 
-def test_many_memories_are_one_revision(world: World, ann: Memory) -> None:
-    before = len(world.history())
-    with world.transaction(message="a conversation"):
+def test_many_memories_are_one_revision(ann: Memory) -> None:
+    with ann.transaction(message="a conversation"):
         for number in range(5):
             ann.retain(f"kite {number}", key=str(number))
             assert len(texts(ann)) == number + 1
-    assert len(world.history()) == before + 1
-    world.undo(world.history(1)[0].revision)
+    (told,) = ann.world.history(message="a conversation")
+    assert len(ann.world.history()) == 2  # and what is seen of the world
+    ann.world.undo(told.revision)
     assert texts(ann) == []
-    with pytest.raises(RuntimeError), world.transaction():
+    with pytest.raises(RuntimeError), ann.transaction():
         ann.retain("never")
         raise RuntimeError
     assert texts(ann) == []

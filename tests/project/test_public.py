@@ -340,7 +340,6 @@ PROPERTIES = {
     "driver",
     "embedder",
     "guard",
-    "memories_hidden",
     "path",
     "pattern_timeout",
     "policy",

@@ -32,7 +32,8 @@ def path(tmp_path: Path) -> Path:
         world.memory(scope=("user", "ann")).retain(f"Ann has a {SECRET}", key="pet", about="Acme")
         world.memory(scope=("user", "ann", "x")).retain(f"{SECRET} beneath")
         world.memory(scope=("ann",)).retain(f"{SECRET} of a short name")
-        world.propose(add=[(f"{ANN}#key/pet", "ex:says", f'"a {SECRET} is proposed"', ANN)], why=f"a {SECRET}")
+        ann = world.memory(scope=("user", "ann")).world
+        ann.propose(add=[(f"{ANN}#key/pet", "ex:says", f'"a {SECRET} is proposed"', ANN)], why=f"a {SECRET}")
     return path
 
 
@@ -92,6 +93,9 @@ def test_a_scope_reads_its_memory_and_tells_it_facts(path: Path) -> None:
         texts = [hit["text"] for hit in ann.get("/search", params={"q": SECRET}).json()["hits"]]
         assert sorted(texts) == [f"Ann has a {SECRET}", f"{SECRET} beneath"]
         assert f"{SECRET} of a short name" not in ann.get("/search", params={"q": SECRET, "graphs": "m:ann"}).text
+        stranger = keys_of(path).add("others", {"*": "read"}, graphs=["urn:worlds:memory:user/bob"])[1]
+        with server.client(stranger) as bob:
+            assert bob.get("/search", params={"q": SECRET}).json()["hits"] == []
         body = {"facts": [["Zoe", "works at", "Acme"]], "scope": ["user", "ann"]}
         assert owner.post("/facts/tell", json=body).status_code == 403
         assert ann.post("/facts/tell", json=body).json()["facts"][0]["became"] == "written"
@@ -108,9 +112,11 @@ def test_a_scope_reads_its_memory_and_tells_it_facts(path: Path) -> None:
         ):
             assert (answer.status_code, SECRET in answer.text) == (missing, False)
         assert ann.post(f"/proposals/{waiting['id']}/accept").json()["added"] == 1
-        assert owner.get("/search", params={"q": SECRET, "graphs": ANN}).status_code == 403
+        assert owner.get("/search", params={"q": SECRET, "graphs": ANN}).json()["hits"] == []
         other = {**body, "scope": ["user", "bob"]}
         assert ann.post("/facts/tell", json=other).status_code == 403
     with worlds.open(path, embedder=None) as world:
-        assert "Zoe" in str([quad[2] for quad in world.quads(graph=ANN)])
+        seen = world.memory(scope=("user", "ann")).world
+        assert "Zoe" in str([quad[2] for quad in seen.quads(graph=ANN)])
+        assert seen.check().ok
         assert world.check().ok

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.support.oracles import MEMORY, OPEN, E, pair, plain, requests
 from worlds import World
-from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
-from worlds.quads.dataset import SCOPE_ALONE
+from worlds.errors import WorldsError
 from worlds.server.api.jobs import encoded
 from worlds.server.api.operation import Operation
 from worlds.server.protocols.graph_jobs import Conditions, Document
@@ -76,8 +73,6 @@ def told(world: World, name: str, options: dict[str, Any]) -> str:
 def worlds_of(scoped: bool) -> list[World]:
     """The two worlds as a client sees them whose key has no scope, or one of a graph."""
     made = pair(scoped)
-    for one in made:
-        one.memories_hidden = not scoped
     return [one.only(graphs=OPEN) if scoped else one for one in made]
 
 
@@ -139,29 +134,3 @@ HIDDEN = f'<{E}hidden> <{E}hates> "asthma" <{MEMORY}ann> .'
 def test_what_was_an_oracle_tells_nothing(job: str, options: dict[str, Any]) -> None:
     one, other = (told(world, job, options) for world in worlds_of(False))
     assert one == other
-
-
-def test_a_memory_that_is_named_is_refused_whether_it_is_there_or_not() -> None:
-    world = worlds_of(False)[0]
-    quads = [(f"{E}hidden", f"{E}hates", '"asthma"', f"{MEMORY}{who}") for who in ("ann", "nobody")]
-    for quad in quads:
-        template = f"GRAPH ?g {{ <{quad[0]}> <{quad[1]}> {quad[2]} }}"
-        updates = [
-            *(f"{what} <{quad[3]}>" for what in ("CLEAR GRAPH", "CREATE GRAPH", "COPY DEFAULT TO")),
-            f"DELETE {{ {template} }} WHERE {{ BIND(<{quad[3]}> AS ?g) }}",
-        ]
-        asks: list[Callable[[], object]] = [
-            partial(world.end, quad),
-            partial(world.remove, [quad]),
-            partial(world.propose, add=[("urn:a", "urn:b", "urn:c")], relies_on=[quad]),
-            *(
-                partial(verb, update)
-                for update in updates
-                for verb in (world.update, partial(world.update, dry_run=True))
-            ),
-        ]
-        for ask in asks:
-            with pytest.raises(ReadOnlyError, match=SCOPE_ALONE):
-                ask()
-    with pytest.raises(ArgumentError, match="there is nothing about"):
-        world.merge(f"{E}mars", f"{E}hidden")

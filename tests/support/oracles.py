@@ -46,9 +46,9 @@ def pair(scoped: bool) -> list[World]:
         w.load(DATA.encode(), format="turtle", graph=graph)
         hidden, beside = (f"{E}shut", f"{E}{who}") if scoped else (f"{MEMORY}ann", f"{MEMORY}{who}")
         quads = [(*one, hidden) for one in secrets(names)]
-        w.add(quads if names is ONE else [*quads, (f"{E}x", f"{E}y", '"more of them"', hidden)], author="ann")
-        w.add([(f"{E}zoe", f"{E}likes", '"a quad"', beside)], author="ann")
-        inside = w.only(graphs=hidden)
+        inside, other = (w.only(graphs=one) for one in (hidden, beside))
+        inside.add(quads if names is ONE else [*quads, (f"{E}x", f"{E}y", '"more of them"', hidden)], author="ann")
+        other.add([(f"{E}zoe", f"{E}likes", '"a quad"', beside)], author="ann")
         inside.state(f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", valid_from="2020", graph=hidden, author="ann")
         inside.end((f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", hidden), author="ann")
         inside.propose(add=[(f"{E}{names[0]}", f"{E}likes", '"tea"', hidden)], why=f"{names[2]} is why", author="ann")

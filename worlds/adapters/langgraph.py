@@ -6,6 +6,7 @@ meaning. What is deleted, replaced or expired is forgotten as memories are. Writ
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ from worlds.aio import in_thread
 _JSON = URIRef("http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON")
 _SPACE = "urn:worlds:store#"
 _VALUE, _TTL, _UPDATED, _CREATED = (URIRef(_SPACE + name) for name in ("value", "minutes", "updated", "created"))
-_TEXT, _EXPIRES = URIRef("https://schema.org/text"), URIRef("https://schema.org/expires")
+_TEXT = URIRef("https://schema.org/text")
 _TIME = URIRef("http://www.w3.org/2001/XMLSchema#dateTime")
 _MEMORY = "urn:worlds:memory:"
 _MINUTES = 1440  # a day
@@ -48,7 +49,7 @@ class WorldsStore(BaseStore):
 
     `fields` are the paths of the texts that queries search, unless a `put` names its own: "$", the whole value, by
     default. `ttl` is LangGraph's configuration: "default_ttl" in minutes, "refresh_on_read". Values are JSON: tuples
-    come back as lists, and TypeError for what JSON has not. A batch is one revision.
+    come back as lists, and TypeError for what JSON has not. A batch is one revision of each scope's file.
 
     A search with a query ranks by words and vectors together; a score is higher for a better item, and None for one
     that has no text. Filters compare as InMemoryStore's do, nested and with $eq, $ne, $gt, $gte, $lt, $lte; a value
@@ -93,7 +94,9 @@ class WorldsStore(BaseStore):
             else:
                 raise ValueError(f"an operation is a GetOp, SearchOp, PutOp or ListNamespacesOp, not {op!r}")
         if puts or touched:
-            with self._world.transaction(author=self._author):
+            with contextlib.ExitStack() as stack:
+                for namespace, _ in (*puts, *touched):
+                    stack.enter_context(self._memory(namespace).transaction(author=self._author))
                 for (namespace, key), op in puts.items():
                     self._put(namespace, key, op)
                 for (namespace, key), minutes in touched.items():
@@ -118,8 +121,7 @@ class WorldsStore(BaseStore):
 
     def _known(self) -> list[tuple[str, ...]]:
         """The namespaces that have items."""
-        scope = self._world.memory(scope=self._scope).world
-        return sorted({self._namespace(str(quad[3])) for quad in scope.quads(None, _VALUE)})
+        return sorted({self._namespace(str(quad[3])) for quad in self._memory(()).quads(None, _VALUE)})
 
     def _namespace(self, graph: str) -> tuple[str, ...]:
         parts = graph.removeprefix(_MEMORY).split("/")[len(self._scope) :]
@@ -127,7 +129,7 @@ class WorldsStore(BaseStore):
 
     def _items(self, namespace: tuple[str, ...]) -> dict[str, tuple[SearchItem, float | None]]:
         """The items at and below a namespace, by IRI, in the order in which they were put first; with their minutes."""
-        scope = self._memory(namespace).world
+        scope = self._memory(namespace)
         said: dict[str, dict[Any, Any]] = {}
         graphs: dict[str, str] = {}
         for predicate in (_VALUE, _TTL, _UPDATED, _CREATED):
@@ -167,11 +169,9 @@ class WorldsStore(BaseStore):
         graph = _MEMORY + "/".join(quote(part, safe="") for part in (*self._scope, *namespace))
         iri = f"{graph}#key/{quote(_named(key), safe='')}"
         about: dict[Any, list[Any]] = {}
-        for _, predicate, value, _ in self._world.quads(URIRef(iri), None, None, URIRef(graph)):
+        for _, predicate, value, _ in self._memory(namespace).quads(URIRef(iri)):
             about.setdefault(predicate, []).append(value)
-        now = datetime.datetime.now(datetime.UTC)
-        over = any(datetime.datetime.fromisoformat(str(one)) <= now for one in about.get(_EXPIRES, ()))
-        return iri, graph, {} if over else about
+        return iri, graph, about
 
     def _put(self, namespace: tuple[str, ...], key: str, op: PutOp) -> None:
         memory = self._memory(namespace)
@@ -223,10 +223,10 @@ class WorldsStore(BaseStore):
 
     def _scored(self, op: SearchOp, chosen: Mapping[str, Any]) -> dict[str, float]:
         """The scores of the items that a query finds, as many as are asked for, the best first."""
-        world, asked = self._memory(op.namespace_prefix).world, op.offset + op.limit
+        memory, asked = self._memory(op.namespace_prefix), op.offset + op.limit
         while True:  # several hits may be of one item, or of none that the filter lets through
             scores: dict[str, float] = {}
-            hits = world.search(op.query, predicates=str(_TEXT), limit=min(asked, _MOST))
+            hits = memory.search(op.query, predicates=str(_TEXT), limit=min(asked, _MOST))
             for hit in hits:
                 for quad in hit.quads:
                     if (iri := str(quad[0])) in chosen:

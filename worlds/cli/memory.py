@@ -96,8 +96,8 @@ def memory(
 ) -> Any:
     """List what was told in a scope, recall what answers a question, remember or forget something.
 
-    What is in a memory is seen by no other command that does not name its graph, <urn:worlds:memory:SCOPE>. Facts by
-    name are told with `worlds tell --scope`.
+    A memory is a world of its own, in a file of the folder WORLD-memory. Facts by name are told with `worlds tell
+    --scope`.
     """
     chosen = [name for name, value in (("QUESTION", question), ("--retain", retain), ("--forget", forget),
                                       ("--forget-all", everything)) if value]  # fmt: skip
@@ -130,15 +130,12 @@ def memory(
     given("[IRI]…", "The memories.", name="memories"),
     *(_KEY, _SESSION),
     given("--all", "Everything of this scope.", name="everything"),
-    given("--compact/--no-compact", "Rebuild the file afterwards.", bool, True),
     given("--prove", "Read a text from standard input, and look for it in the world's files."),
     AUTHOR,
     show=_print,
     examples=("worlds purge kb.db user/ann --session may", "worlds purge kb.db --prove < text.txt"),
 )
-def purge(
-    path: str, scope: str | None, memories: list[str] | None, *, compact: bool, prove: bool, json: bool, **given: Any
-) -> Any:
+def purge(path: str, scope: str | None, memories: list[str] | None, *, prove: bool, json: bool, **given: Any) -> Any:
     """Forget memories so that nothing is left of them in the world's files: their texts, history and vectors.
 
     Revisions keep their numbers, authors and counts. With --prove alone nothing is changed; the exit code is 1 if the
@@ -150,8 +147,6 @@ def purge(
     if scope is not None:
         with opened(path, write=True) as world:
             done = world.memory(scope=parts(scope)).forget(memories, purge=True, **given)
-            if compact:
-                world.compact()
     if prove:
         _prove(Path(path), json=json)
     return None if prove else done

@@ -25,7 +25,7 @@ from worlds.file.backup import FOLDER, clear_drafts, draft_beside, sync_folder
 from worlds.graph.patches import write_patch
 from worlds.permissions import create_like
 from worlds.quads.dictionary import Dictionary, Ids
-from worlds.sql import SCHEMA_VERSION, Statement, aside, here, statements
+from worlds.sql import SCHEMA_VERSION, Statement, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.vectors.embedding import text_digest
@@ -33,6 +33,8 @@ from worlds.vectors.embedding import text_digest
 _SQL = statements("archive.sql")
 FORMAT, VERSION = "worlds-archive", 1
 SUMS = "SHA256SUMS"
+MEMORIES = "memories"
+"""The folder in which each file of a world's memories is a folder of plain files."""
 _PAGE = 20_000  # rows read, or terms decoded, together
 
 FILES = {
@@ -51,12 +53,9 @@ FILES = {
     "source_files.jsonl": "their files as they were read last",
     "source_runs.jsonl": "the revisions that they made",
     "documents.nq": "the quads that were written of documents, in N-Quads, whichever version of them",
-    "memories.jsonl": "the graphs that are memories, and what they keep",
     "texts.jsonl": "the texts that have a vector: 'row' is its row in vectors.npy, from 0 on; a text without it has no "
     "direction. 'digest' is the BLAKE2b-128 of the text's UTF-8; a line without 'text' is of one that is gone",
     "vectors.npy": "the vectors: float32, a row each",
-    "memory_texts.jsonl": "the same of the texts of memories: 'scope' is the memory's graph",
-    "memory_vectors.npy": "their vectors",
     SUMS: f"the digest of each file: `sha256sum -c {SUMS}` tells whether all are as they were written",
 }
 _HEAD = """A knowledge graph in plain files, written by Worlds.
@@ -67,9 +66,12 @@ TABLES = {
     f"{table}.jsonl": table
     for table in ("prefixes", "proposals", "proposal_quads", "sources", "source_files", "source_runs")
 }
-SETTINGS = ("created", "default_graph", "guard", "history_from", "policy", "purges", "retention", "vector_index")
+SETTINGS = (
+    *("created", "default_graph", "guard", "history_from", "memory_keep", "memory_scope", "policy", "purges"),
+    *("retention", "vector_index"),
+)
 """Of the table meta. The others are counters, or tell what the indexes were made with."""
-_PARSED = {"value", "keeping", "options", "state", "places", "merged", "validation", "discussion"}  # columns
+_PARSED = {"value", "options", "state", "places", "merged", "validation", "discussion"}  # columns
 
 
 def write_archive(
@@ -120,13 +122,11 @@ class _Writing:
         self._lines("settings.jsonl", told)
         for file, table in TABLES.items():
             self._lines(file, self._rows(table))
-        self._lines("memories.jsonl", ({**row, "id": None} for row in self._rows("memory_graphs")))
         with self._file("documents.nq") as out:
             for page in self._pages(_SQL["document_quads"]):
                 ox.serialize(self._quads(page), out, ox.RdfFormat.N_QUADS)
         if about is not None:
             self._vectors(int(str(about["dimension"])))
-            self._memory_vectors(int(str(about["dimension"])))
         world = {
             "format": FORMAT,
             "version": VERSION,
@@ -187,9 +187,7 @@ class _Writing:
 
         Of a revision, quads that hold stand as they are stored: which of a text's subjects a hit names follows that.
         """
-        read = [
-            [page for room in (here, aside) for page in self._pages(room(_SQL[name]))] for name in ("quads", "removed")
-        ]
+        read = [list(self._pages(_SQL[name])) for name in ("quads", "removed")]
         quads = np.concatenate([np.empty((0, 5), dtype=np.int64), *read[0]])
         gone = np.concatenate([np.empty((0, 6), dtype=np.int64), *read[1]])
         came = np.concatenate([quads, gone[:, :5]])
@@ -246,18 +244,6 @@ class _Writing:
         for digits, vector in self._listed("embedded_texts", "digest", first=[""]):
             if bytes.fromhex(digits) not in seen:
                 yield {"digest": digits.lower(), "row": rows.get(vector)}
-
-    def _memory_vectors(self, dimension: int) -> None:
-        lines: list[dict[str, object]] = []
-        with self._file("memory_vectors.npy") as out:
-            _begin_array(out, self._connection.value(_SQL["count_memory_vectors"]), dimension)
-            row = 0
-            for scope, digits, embedding in self._listed("memory_vectors", "scope", "digest", first=["", ""]):
-                lines.append({"scope": scope, "digest": digits.lower(), "row": None if embedding is None else row})
-                if embedding is not None:
-                    out.write(embedding)
-                    row += 1
-        self._lines("memory_texts.jsonl", lines)
 
 
 def _marked(changes: Ids) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -20,7 +20,7 @@ from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, 
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.plans import INDEX_CANDIDATES
 from worlds.sparql.index import SparqlIndex
-from worlds.sql import STATEMENT, Statement, aside, schema, statements
+from worlds.sql import STATEMENT, schema, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
@@ -255,26 +255,16 @@ class _Check:
             holds |= (text != _BLANK) & np.isin(block[:, 1], include)
             self._expected[objects[holds & inside]] = True
         self._report_quads("quads", np.concatenate(missing), np.concatenate(wrong))
-        for checked, name, statement in (
-            ("removed quads", "quads of the history", _SQL["removed_in_range"]),
-            ("quads of memories", "quads of memories", aside(_QUERIES["quads_in_range"])),
-            ("removed quads of memories", "quads of memories' history", aside(_SQL["removed_in_range"])),
-        ):
-            self._read_aside(checked, name, statement)
-        misplaced = [number for (number,) in self._connection.rows(_SQL["misplaced"])]
-        self._damaged("misplaced-memories", "graphs have quads where those of others belong", misplaced, _RESTORE)
-
-    def _read_aside(self, checked: str, name: str, statement: Statement) -> None:
         missing, wrong = [NO_QUADS], [NO_QUADS]
         after: int | None = 0
-        self.report.checked[checked] = 0
+        self.report.checked["removed quads"] = 0
         while True:
-            after, block = self._connection.page(statement, (after, _TERMS), after=after)
+            after, block = self._connection.page(_SQL["removed_in_range"], (after, _TERMS), after=after)
             if after is None:
                 break
-            self.report.checked[checked] += len(block)
+            self.report.checked["removed quads"] += len(block)
             self._judge(block, missing, wrong)
-        self._report_quads(name, np.concatenate(missing), np.concatenate(wrong))
+        self._report_quads("quads of the history", np.concatenate(missing), np.concatenate(wrong))
 
     def _judge(self, block: Ids, missing: list[Ids], wrong: list[Ids]) -> None:
         """Sort out quads that have a term that is not stored, or one that cannot stand where it does."""

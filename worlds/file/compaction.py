@@ -24,10 +24,7 @@ def compact(connection: Connection, embeddings: Embeddings, chunks: ChunkStore) 
     with connection.lock:  # waits for another thread's transaction
         if connection.in_transaction:
             raise WorldsError("compact() cannot run inside a transaction")
-    with connection.transaction():
-        connection.run(_SQL["forget_retired_texts"])
-        connection.run(_SQL["forget_all_retired"])
-        _delete_unused_terms(connection)
+    forget_unused(connection)
     while chunks.words.outdated:
         with connection.transaction():
             chunks.words.read_some()
@@ -42,12 +39,15 @@ def compact(connection: Connection, embeddings: Embeddings, chunks: ChunkStore) 
     connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _delete_unused_terms(connection: Connection) -> None:
-    # Other processes remember ids. One that no term has any longer is never given again, and that terms
-    # were removed is counted, for those who remember which id a term has.
-    last = connection.value(_QUERIES["last_term"])
-    connection.run(_SQL["delete_unused_terms"])
-    if connection.value(_SQL["deleted"]):
-        connection.run(_SQL["forget_memories"])
-        connection.run(_QUERIES["set_meta"], ("last_term", last))
-        connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))
+def forget_unused(connection: Connection) -> None:
+    """Delete the terms that nothing has any longer, and the vectors of texts that are gone."""
+    with connection.transaction():
+        connection.run(_SQL["forget_retired_texts"])
+        connection.run(_SQL["forget_all_retired"])
+        # Other processes remember ids. One that no term has any longer is never given again, and that terms
+        # were removed is counted, for those who remember which id a term has.
+        last = connection.value(_QUERIES["last_term"])
+        connection.run(_SQL["delete_unused_terms"])
+        if connection.value(_SQL["deleted"]):
+            connection.run(_QUERIES["set_meta"], ("last_term", last))
+            connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))

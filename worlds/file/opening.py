@@ -23,6 +23,8 @@ FORMAT = "worlds"
 LAST_OF_OLD = "3fa7bb1"  # the last commit that reads schemas below FIRST_VERSION
 DURABILITIES = ("normal", "full")
 _LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
+MEMORIES = "-memory"
+"""What ends the name of the folder that has the files of a world's memories."""
 REPLICAS = "-follow"
 """What ends the name of the folder that has the file of a replica."""
 

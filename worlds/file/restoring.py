@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from worlds.errors import IntegrityError, OpenError, WorldsError
+from worlds.file.archive import MEMORIES as ARCHIVED
 from worlds.file.backup import copy_world, draft_beside, sync_folder
 from worlds.file.check import check
-from worlds.file.opening import connect, has_log, open_file, version_of
+from worlds.file.opening import MEMORIES, connect, has_log, open_file, version_of
 from worlds.file.unpacking import Archive, is_archive
 from worlds.graph.targets import file_name
+from worlds.permissions import remove
 from worlds.quads.dictionary import Dictionary
 from worlds.sparql.cache import Cache
 from worlds.sparql.index import SparqlIndex
@@ -33,9 +35,10 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
 
     `backup` is a world's file, or a folder that `World.export(…, everything=True)` wrote; what is made of a folder is
     checked. What belonged to the world before goes: its log, which would be replayed into the new one, and what is
-    derived from it. The file is replaced at once, when the copy is complete, and what its log had is in it by then: a
-    process that is killed leaves the one world or the other. Where the world before cannot be opened, with this key,
-    its log goes first. OpenError if somebody has the world at `path` open, or `backup` is no world.
+    derived from it. Its memories become those of the backup. The file is replaced at once, when the copy is complete,
+    and what its log had is in it by then: a process that is killed leaves the one world or the other. Where the world
+    before cannot be opened, with this key, its log goes first. OpenError if somebody has the world at `path` open, or
+    `backup` is no world.
     """
     source, target = file_name(backup), Path(os.path.realpath(file_name(path)))
     if target.exists() and not target.is_file():
@@ -55,8 +58,22 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
                 draft.replace(target)
                 Cache(str(target)).remove()
                 sync_folder(target.parent)
+        memories = Path(source) / ARCHIVED if is_archive(Path(source)) else Path(source + MEMORIES)
+        _restore_memories(memories, Path(f"{target}{MEMORIES}"), encryption_key)
     except OSError as error:
         raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error
+
+
+def _restore_memories(source: Path, target: Path, key: str | None) -> None:
+    """Put the memories of a backup, files or folders of plain files, in the place of those that a world has."""
+    files = [*source.glob("m.*.db"), *(one for one in source.glob("m.*") if is_archive(one))]
+    found = {f"{one.name.removesuffix('.db')}.db": one for one in files}
+    for file in target.iterdir() if target.is_dir() else ():
+        if file.name not in found:
+            remove(file)
+    for name, one in found.items():
+        target.mkdir(mode=0o700, exist_ok=True)
+        restore(one, target / name, encryption_key=key)
 
 
 def _settle(target: Path, key: str | None) -> bool:

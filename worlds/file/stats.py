@@ -59,17 +59,12 @@ class Stats(Record):
         return self.iris + self.blank_nodes + self.literals + self.triple_terms
 
 
-def stats(connection: Connection, embeddings: Embeddings, *, without_memories: bool) -> Stats:
-    """What the world holds, read in one snapshot; a tenth of a second for a million quads and more with the texts.
-
-    `without_memories`, terms are those of other quads that hold, where there are memories.
-    """
+def stats(connection: Connection, embeddings: Embeddings) -> Stats:
+    """What the world holds, read in one snapshot; a tenth of a second for a million quads and more with the texts."""
     with connection.snapshot():
         (counts,) = connection.rows(_SQL["counts"])
         size, created, quads, named, graphs, revisions, last, texts, chunks, pending, characters, retired = counts
-        private = without_memories and connection.row(_QUERIES["any_memory"]) is not None
-        counted = _SQL["terms_in_use_by_kind"] if private else _SQL["terms_by_kind"]
-        kinds: dict[int, int] = dict(connection.rows(counted))
+        kinds: dict[int, int] = dict(connection.rows(_SQL["terms_by_kind"]))
         stored = embeddings.stored
         predicates = connection.rows(_SQL["commonest_predicates"], (_COMMONEST,))
         rdf_type = Dictionary(connection).find([ox.NamedNode(RDF + "type")])[0]

@@ -22,7 +22,7 @@ from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.rows import NO_QUADS
-from worlds.sql import SCHEMA_VERSION, Room, aside, here, statements
+from worlds.sql import SCHEMA_VERSION, statements
 from worlds.sql.connection import Connection
 from worlds.sql.rebuilding import without
 from worlds.texts.chunks import ChunkStore
@@ -33,7 +33,6 @@ _QUERIES = statements("queries.sql")
 _SCOPES = statements("scopes.sql")
 _BATCH = 5000  # rows a statement
 _PENDING = 100_000  # terms that wait for their ids
-_FIRST_OF_MEMORIES = (1 << 29) + 1  # the ids of memories' quads lie above those of others
 
 
 def is_archive(path: Path) -> bool:
@@ -96,23 +95,17 @@ class _Filling:
         for file, table in TABLES.items():
             self._insert(table, list(self._lines(file)))
         revisions = list(self._lines("revisions.jsonl"))
-        memories = list(self._lines("memories.jsonl"))
         with self._interner.bulk():
             whose, adds, numbers = self._read_history(revisions)
             local = self._interner.local
-            graphs = [local(ox.NamedNode(row["name"])) for row in memories]
             said = parse_all((self._folder / "documents.nq").read_bytes(), ox.RdfFormat.N_QUADS)
             documents = [[local(term) for term in quad] for quad in said]
             quads = self._interner.resolve(numbers.reshape(-1, 4))
-            graphs = self._interner.resolve(np.array(graphs, dtype=np.int64)).tolist()
             documents = self._interner.resolve(np.array(documents, dtype=np.int64).reshape(-1, 4)).tolist()
-        self._insert("memory_graphs", [{**row, "id": number} for number, row in zip(graphs, memories, strict=True)])
         rows = [(number, *quad) for number, quad in enumerate(documents, 1)]
         self._connection.insert("INSERT INTO document_quads (id, subject, predicate, object, graph)", rows)
         live, gone = _spans(quads, whose, adds)
-        private, once = np.isin(live[:, 3], graphs), np.isin(gone[:, 3], graphs)
-        self._insert_quads(live[private], gone[once], aside)
-        live = self._insert_quads(live[~private], gone[~once], here)
+        live = self._insert_quads(live, gone)
         for row in revisions:
             row["first_quad"] = int(np.searchsorted(live[:, 5], row["revision"])) + 1
         self._insert("revisions", [row for row in revisions if "forgotten" not in row])
@@ -164,14 +157,13 @@ class _Filling:
             raise ValueError("revisions.jsonl has more revisions than history.rdfp has transactions")
         return tuple(np.array(one, dtype=np.int64) for one in (whose, adds, numbers))  # type: ignore[return-value]
 
-    def _insert_quads(self, live: Ids, gone: Ids, room: Room) -> Ids:
+    def _insert_quads(self, live: Ids, gone: Ids) -> Ids:
         """Store quads, by revision; gives them with their ids, int64 [n, 6]."""
-        first = 1 if room is here else _FIRST_OF_MEMORIES
-        rows = np.insert(live, 0, np.arange(first, first + len(live)), axis=1)
-        with without(self._connection, "index", "quads" if room is here else "memory_quads"):
+        rows = np.insert(live, 0, np.arange(1, 1 + len(live)), axis=1)
+        with without(self._connection, "index", "quads"):
             for name, among in (("insert_quads", rows), ("insert_removed", gone)):
                 for start in range(0, len(among), _BATCH):
-                    self._connection.run(room(_SCOPES[name]), (str(among[start : start + _BATCH].tolist()),))
+                    self._connection.run(_SCOPES[name], (str(among[start : start + _BATCH].tolist()),))
         return rows
 
     # -- vectors --------------------------------------------------------------------------------------------------
@@ -191,12 +183,6 @@ class _Filling:
             self._connection.insert("INSERT INTO retired_vectors (id, key, embedding)", [(len(vectors) + 1, key, None)])
         self._connection.insert("INSERT INTO embedded_texts (digest, vector)", texts)
         self._embeddings.reuse()
-        vectors = self._array("memory_vectors.npy", about)
-        rows = [
-            (row["scope"], bytes.fromhex(row["digest"]), vectors[row["row"]].tobytes() if "row" in row else None)
-            for row in self._lines("memory_texts.jsonl")
-        ]
-        self._connection.insert("INSERT INTO memory_vectors (scope, digest, embedding)", rows)
 
     def _array(self, name: str, about: Mapping[str, object]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = np.load(self._folder / name, allow_pickle=False)

@@ -204,7 +204,7 @@ class KnowledgeGraph:
         names = [one.name for one in whole.entities if has(one)]
         if not names and query.strip():
             by_iri = {self._iri(one.name): one.name for one in whole.entities}
-            for hit in self._memory.world.search(query, limit=_NEAREST * 5):
+            for hit in self._memory.search(query, limit=_NEAREST * 5):
                 found = (by_iri.get(str(quad[0])) for quad in hit.quads) if hit.score > 0 else ()
                 names += [name for name in found if name is not None and name not in names]
             names = names[:_NEAREST]
@@ -218,7 +218,7 @@ class KnowledgeGraph:
         entities: dict[str, tuple[int, Entity]] = {}
         relations: list[Relation] = []
         begins = self._iri("")
-        for subject, predicate, value, graph in self._memory.world.quads():
+        for subject, predicate, value, graph in self._memory.quads():
             if graph != self._memory.graph or not str(subject).startswith(begins):
                 continue
             name = unquote(str(subject)[len(begins) :])
@@ -274,7 +274,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
     def written(name: str, context: Context[Any, Any], **given: Any) -> BaseModel:
         author = service.author(context)
-        with service.world.transaction(author=author):
+        with service.world.memory(scope=service.memory).transaction(author=author):
             return asked(name, author, **given)
 
     def add(name: str, *, writes: bool) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.embedders.base import checked_documents
-from worlds.errors import ArgumentError, WorldsError
+from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
+from worlds.file.compaction import forget_unused
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.memory.keeping import Keeping
 from worlds.memory.names import (
@@ -29,11 +29,12 @@ from worlds.memory.names import (
     TYPE,
     checked,
     graph_of,
+    is_beneath,
     memory_iri,
     scope_of,
     session_iri,
 )
-from worlds.memory.purging import Purging
+from worlds.memory.purging import Purging, elsewhere
 from worlds.memory.recalling import Recalling
 from worlds.memory.records import Forgotten, Keep, Kind, Recalled, Retained, days_of
 from worlds.quads.dictionary import Ids
@@ -41,15 +42,10 @@ from worlds.quads.namespaces import listed
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS, difference, find_quads, unique_quads
 from worlds.revisions.gate import Change
-from worlds.sql import statements
 from worlds.sql.retrying import retried
 from worlds.validity.times import literal, microseconds, now
-from worlds.vectors.embedding import text_digest
 
-_QUERIES = statements("queries.sql")
 _LONGEST = 1_000_000  # characters of what is told at once
-_MOST = 1000  # memories that are recalled or listed
-_SHORT = 1000  # characters of a text that is embedded as it is told; a longer one is when it is read
 
 Turn = str | tuple[str, str] | Mapping[str, str]
 """What was said: a text, (role, text), or {"role": …, "content": …}."""
@@ -58,75 +54,86 @@ Turn = str | tuple[str, str] | Mapping[str, str]
 class Memory(Recalling):
     """The memory of one scope; made by `World.memory`.
 
-    It is the graph `.graph` of the world, which nobody sees but who names it or its scope. `.world` is the scope as a
-    `World`, with all verbs: what is beneath the scope is in it, what is outlived is not.
+    It is the graph `.graph` in a world of its own, `.world`, whose file is made when it is first told something. What
+    narrower scopes were told is recalled with it; what is outlived is not.
     """
 
-    def __init__(self, world: Any, scope: object, parts: Any) -> None:
-        """`world` is that whose verbs are asked, `parts` those of the whole one, which is written."""
-        self.graph = to_rdflib(graph_of(scope))
-        self.scope = scope_of(str(self.graph))
+    def __init__(self, asked: Any, scope: object, memories: Any) -> None:
+        """`asked` is the world whose texts and entities are meant, `memories` are all of its memories."""
         self._name = graph_of(scope)
-        self._asked = world
-        self._parts = parts
-        self._keeping = Keeping(parts._connection, parts._dictionary)
-        self._purging = Purging(parts._connection, parts._dictionary, self._keeping)
-        self._only()  # ReadOnlyError for what is outside of a scope
+        self.graph = to_rdflib(self._name)
+        self.scope = scope_of(self._name.value)
+        self._asked = asked
+        self._memories = memories
 
     def __repr__(self) -> str:
-        return f"<Memory {'/'.join(self.scope)} of {self._parts.path}>"
+        return f"<Memory {'/'.join(self.scope)} of {self._asked.path}>"
+
+    def within(self, scope: object, asked: Any) -> Memory:
+        """The memory of a narrower scope, for whoever sees this one alone; ReadOnlyError for another."""
+        if not is_beneath(graph_of(scope).value, self._name.value):
+            raise ReadOnlyError("this would read a memory outside of the scope", kind="scope")
+        found: Memory = self._memories.of(scope, asked)
+        return found
 
     @property
-    def _written(self) -> Any:
-        return self._parts._written
+    def around(self) -> Any:
+        """The world whose names are known in it."""
+        return self._memories.around
 
     # -- how long -------------------------------------------------------------------------------------------------
 
     @property
     def keep(self) -> Keep:
         """How long it keeps what it is told: as it was set for this scope, or for the narrowest around it."""
-        return self._keeping.keep(self._name.value)
+        return self._memories.keep(self.scope)  # type: ignore[no-any-return]
 
     @keep.setter
     def keep(self, keep: Keep) -> None:
         if not isinstance(keep, Keep):
             raise TypeError(f"keep is a Keep, not {keep!r}")
-        try:
-            with self._parts._connection.transaction():
-                self._keeping.set_keeping(self._name, keep)
-        except BaseException:
-            self._parts._dictionary.forget()
-            raise
+        self._memories.set_keep(self.scope, keep)
 
     @retried
     def sweep(self) -> Forgotten:
-        """Write what time has brought: what is outlived goes. Nobody sees it before, either; it takes up space."""
-        with self._writing(None, "outlived") as (writing, keep):
-            gone, quads = self._outlived()
+        """Write what time has brought: what is outlived goes. It is recalled no more before; it takes up space."""
+        if not self._memories.has(self._home):
+            return Forgotten(0, 0, None)
+        with self._writing(None, "outlived") as (world, writing, keep):
+            gone, quads = self._outlived(world)
             writing.apply(removed=quads)
         return self._forgotten(writing, len(gone), purged=not keep.history)
 
     @property
     def scopes(self) -> list[tuple[str, ...]]:
         """The scopes that were told something: this one and those beneath it."""
-        return [scope_of(name) for name in self._keeping.beneath(self._name.value)]
+        found: list[str] = []
+        for home in self._memories.beneath(self.scope):
+            with self._memories.using(home) as world:
+                found += [] if world is None else Keeping(world).beneath(self._name.value)
+        return sorted(map(scope_of, found))
 
-    def _outlived(self) -> tuple[list[int], Ids]:
-        graph = self._number()
+    def _outlived(self, world: Any) -> tuple[list[int], Ids]:
+        graph = self._number(world)
         if graph is None:
             return [], NO_QUADS
-        gone, _ = self._keeping.outlived({self._name.value: graph}, microseconds(now()))
-        return gone, self._held(gone, graph)
+        gone = Keeping(world).outlived({graph: self.keep}, microseconds(now()))
+        return gone, self._held(world, gone, graph)
 
-    def _held(self, memories: list[int], graph: int) -> Ids:
+    def _held(self, world: Any, memories: list[int], graph: int) -> Ids:
         """The quads of some memories that hold now, with what is said because of them alone."""
-        quads = self._keeping.concerning(memories, graph)
-        quads = unique_quads(np.concatenate([quads, self._keeping.because_of(memories, graph)]))
-        return quads[[place for place, _, _ in find_quads(self._parts._connection, quads)]]
+        keeping = Keeping(world)
+        quads = keeping.concerning(memories, graph)
+        quads = unique_quads(np.concatenate([quads, keeping.because_of(memories, graph)]))
+        return quads[[place for place, _, _ in find_quads(world._connection, quads)]]
 
-    def _number(self) -> int | None:
-        found: int | None = self._keeping.beneath(self._name.value).get(self._name.value)
+    def _number(self, world: Any) -> int | None:
+        found: int | None = world._dictionary.find([self._name])[0]
         return found
+
+    def transaction(self, **options: Any) -> Any:
+        """One revision of the memory's file for all that the block writes into it; see `World.transaction`."""
+        return self._memories.world(self._home, make=True).transaction(**options)
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -155,8 +162,8 @@ class Memory(Recalling):
         same key. `kind` is "episode", "fact", "preference" or "entity"; `days` is its time to live. `facts` are told as
         by `tell`, and cite it. ArgumentError for what is not a text, and for a key of several turns.
 
-        What is outlived goes in the same revision. Texts of up to 1,000 characters are embedded at once; others, and
-        all where the embedder fails, when they are read.
+        What is outlived goes in the same revision. Texts are embedded after it; where the embedder fails, words find
+        them.
         """
         turns = self._turns(told, role)
         if key is not None and len(turns) != 1:
@@ -187,7 +194,7 @@ class Memory(Recalling):
                 said.append((EXPIRES, _timestamp(moment + datetime.timedelta(days=lives))))
             quads += [ox.Quad(iri, predicate, value, graph) for predicate, value in said]
         change, outlived, receipt = self._remember(
-            iris, quads, [text for _, text in turns], list(facts), keyed=key is not None, author=author, message=message
+            iris, quads, list(facts), keyed=key is not None, author=author, message=message
         )
         return Retained(
             tuple(map(to_rdflib, iris)),
@@ -224,8 +231,7 @@ class Memory(Recalling):
         quads.append(ox.Quad(iri, CREATED, _timestamp(began), self._name))
         if lives is not None:
             quads.append(ox.Quad(iri, EXPIRES, _timestamp(began + datetime.timedelta(days=lives)), self._name))
-        texts = [one.object.value for one in quads if one.predicate == TEXT and isinstance(one.object, ox.Literal)]
-        change, outlived, _ = self._remember([iri], quads, texts, [], keyed=True, author=author, message=message)
+        change, outlived, _ = self._remember([iri], quads, [], keyed=True, author=author, message=message)
         revision = change.revision if isinstance(change, Change) else None
         return Retained((to_rdflib(iri),), revision, outlived, notes=tuple(change.notes))
 
@@ -233,7 +239,6 @@ class Memory(Recalling):
         self,
         iris: Sequence[ox.NamedNode],
         quads: Sequence[ox.Quad],
-        texts: Sequence[str],
         facts: Sequence[object],
         *,
         keyed: bool,
@@ -241,14 +246,12 @@ class Memory(Recalling):
         message: str | None,
     ) -> tuple[Any, int, Any]:
         """Write memories; gives the change, how many others were outlived, and what became of facts."""
-        vectors = self._vectors(texts)
-        with self._writing(author, message) as (writing, _):
-            added = quad_ids(self._parts._connection, self._parts._dictionary, quads)
-            gone = self._replaced(iris, added) if keyed else NO_QUADS
+        with self._writing(author, message) as (world, writing, _):
+            added = quad_ids(world._connection, world._dictionary, quads)
+            gone = self._replaced(world, iris, added) if keyed else NO_QUADS
             writing.apply(difference(added, gone), difference(gone, added))
-            outlived, swept = self._outlived()
+            outlived, swept = self._outlived(world)
             writing.apply(removed=swept)
-            self._keep_vectors(vectors)
             receipt = self.tell(facts, cites=[to_rdflib(one) for one in iris], author=author) if facts else None
         return writing.change, len(outlived), receipt
 
@@ -312,41 +315,29 @@ class Memory(Recalling):
                 made.append(found.id)
         return tuple(made)
 
-    def _replaced(self, iris: Sequence[ox.NamedNode], added: Ids) -> Ids:
-        numbers = [number for number in self._parts._dictionary.find(list(iris)) if number is not None]
-        graph = self._parts._dictionary.find([self._name])[0]
+    def _replaced(self, world: Any, iris: Sequence[ox.NamedNode], added: Ids) -> Ids:
+        numbers = [number for number in world._dictionary.find(list(iris)) if number is not None]
+        graph = self._number(world)
         if graph is None or not numbers:
             return NO_QUADS
-        held = self._held(numbers, graph)
+        held = self._held(world, numbers, graph)
         return held[np.isin(held[:, 0], numbers) | ~np.isin(held[:, 2], numbers)]  # what others say of it stays
 
-    def _vectors(self, texts: Sequence[str]) -> tuple[list[bytes], Any] | None:
-        """The vectors of short texts, by their digests; None where there are none to make."""
-        embedder, source = self._parts._embedder.embedder, self._parts._embeddings
-        short = list(dict.fromkeys(text for text in texts if len(text) <= _SHORT))
-        if embedder is None or not short or not source.fits(embedder):
-            return None
-        try:
-            vectors, _ = checked_documents(embedder, short)
-            source.adopt(embedder)
-        except WorldsError:
-            return None  # they are found by their words, and embedded when they are read
-        return [text_digest(text) for text in short], vectors
-
-    def _keep_vectors(self, vectors: tuple[list[bytes], Any] | None) -> None:
-        if vectors is not None:
-            self._keeping.keep_vectors(self._name.value, *vectors)
+    @property
+    def _written(self) -> Any:
+        """The connection by which it is written."""
+        return self._memories.world(self._home, make=True)._written
 
     @contextlib.contextmanager
-    def _writing(self, author: str | None, message: str | None) -> Any:
-        """A revision of the whole world, which changes this memory alone, and what is kept of it."""
-        parts, keep = self._parts, self.keep
-        with parts._connection.lock, self._asked._within(self._name):
-            with parts._writer.revision(author=author, message=message) as writing:
-                yield writing, keep
-            if not keep.history and not parts._writer.writing:
-                with parts._connection.transaction():
-                    self._purging.forget_removed(self._name)
+    def _writing(self, author: str | None, message: str | None) -> Iterator[Any]:
+        """A revision of the memory's file, which is made if there is none: the whole world in it, and what is kept."""
+        keep = self.keep
+        with self._memories.using(self._home, make=True) as world, world._connection.lock:
+            with world._writer.revision(author=author, message=message, embed=True) as writing:
+                yield world, writing, keep
+            if not keep.history and not world._writer.writing and (graph := self._number(world)) is not None:
+                with world._connection.transaction():
+                    Purging(world).forget_removed(graph)
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 
@@ -366,44 +357,55 @@ class Memory(Recalling):
 
         The facts that were told because of them alone go with them. With `everything`, all of this scope goes, but not
         what lies beneath it. It is one revision, which can be undone. With `purge`, nothing is left of them in the file
-        that no other text has: see `worlds.memory.purging`; what backups, replicas and shards hold is told in
-        `.elsewhere`. `compact` gives the space back, and overwrites what SQLite has left between its rows.
-        ArgumentError where nothing is named, or something that is none of this memory.
+        that no other text has, and it is rebuilt; with `everything` beside it, the file itself goes. What backups,
+        replicas and shards hold is told in `.elsewhere`. ArgumentError where nothing is named, or something that is
+        none of this memory.
         """
-        iris = self._chosen(what, key, session, everything=everything)
-        with self._writing(author, message) as (writing, keep):
-            graph = self._number()
-            numbers = [number for number in self._parts._dictionary.find(iris) if number is not None]
-            if graph is None:
-                numbers = []
-            if everything and graph is not None:
-                quads = self._parts._patterns.matching((None, None, None), self._name)
-            else:
-                quads = self._held(numbers, graph or 0)
-            writing.apply(removed=quads)
-            once = self._purging.ever(self._name, numbers, everything=everything) if purge else NO_QUADS
-            count = len(set(numbers) & {*quads[:, 0].tolist(), *once[:, 0].tolist()})
-        purged = purge or not keep.history
-        if purge:
-            with self._parts._connection.lock, self._asked._within(self._name):
-                left = unique_quads(np.concatenate([once, quads]))
-                self._purging.purge(self._name, left, self._parts._chunks, everything=everything)
-            self._parts._dictionary.forget()
-        elsewhere = self._purging.elsewhere(self._parts) if purge else ()
-        return self._forgotten(writing, count, purged=purged, elsewhere=elsewhere)
+        if not self._memories.has(self._home):
+            self._chosen(None, what, key, session, everything=everything)
+            return Forgotten(0, 0, None, purge, elsewhere(self._asked) if purge else ())
+        with self._memories.using(self._home) as world:
+            with self._writing(author, message) as (_, writing, keep):
+                iris = self._chosen(world, what, key, session, everything=everything)
+                graph = self._number(world)
+                numbers = [number for number in world._dictionary.find(iris) if number is not None]
+                if graph is None:
+                    quads, once, numbers = NO_QUADS, NO_QUADS, []
+                else:
+                    quads = self._held(world, numbers, graph)
+                    if everything:
+                        quads = world._patterns.matching((None, None, None), self._name)
+                    writing.apply(removed=quads)
+                    once = Purging(world).ever(graph, numbers, everything=everything) if purge else NO_QUADS
+                count = len(set(numbers) & {*quads[:, 0].tolist(), *once[:, 0].tolist()})
+            if purge:
+                with world._connection.transaction():
+                    left = unique_quads(np.concatenate([once, quads]))
+                    Purging(world).purge(self._name, left, everything=everything)
+                    forget_unused(world._connection)
+                world._dictionary.forget()
+                if world.replica is None:  # a server rebuilds its own
+                    world.compact()
+            others = Keeping(world).beneath(self._name.value) or world.proposals(status="any", limit=1)
+        if purge and everything and not others and self.scope == self._home:
+            self._memories.remove(self._home)
+        told = elsewhere(self._asked) if purge else ()
+        return self._forgotten(writing, count, purged=purge or not keep.history, elsewhere=told)
 
     def _forgotten(self, writing: Any, count: int, *, purged: bool, elsewhere: tuple[str, ...] = ()) -> Forgotten:
         change = writing.change
         revision = change.revision if isinstance(change, Change) else None
         return Forgotten(count, writing.removed, revision, purged, elsewhere, tuple(change.notes))
 
-    def _chosen(self, what: object, key: str | None, session: str | None, *, everything: bool) -> list[ox.NamedNode]:
+    def _chosen(
+        self, world: Any, what: object, key: str | None, session: str | None, *, everything: bool
+    ) -> list[ox.NamedNode]:
         if sum((what is not None, key is not None, session is not None, everything)) != 1:
             raise ArgumentError("name what is forgotten: memories, a key, a session, or everything")
         if key is not None:
             return [memory_iri(self._name, checked("a key", key))]
         if session is not None or everything:
-            return self._all(session)
+            return [] if world is None else self._all(world, session)
         given = what if isinstance(what, list | tuple | Recalled) else [what]
         iris = [ox.NamedNode(str(getattr(one, "iri", one))) for one in given]
         for iri in iris:
@@ -411,12 +413,12 @@ class Memory(Recalling):
                 raise ArgumentError(f"{iri.value} is no memory of {'/'.join(self.scope)}: its own scope forgets it")
         return iris
 
-    def _all(self, session: str | None) -> list[ox.NamedNode]:
+    def _all(self, world: Any, session: str | None) -> list[ox.NamedNode]:
         """All memories of this scope, or those of a session."""
         said = (TEXT, None) if session is None else (SESSION, session_iri(self._name, checked("a session", session)))
-        rows = self._parts._patterns.matching((None, *said), self._name)
+        rows = world._patterns.matching((None, *said), self._name)
         numbers = dict.fromkeys(rows[:, 0].tolist())
-        terms = self._parts._dictionary.terms(numbers)
+        terms = world._dictionary.terms(numbers)
         return [terms[one] for one in numbers]
 
 

@@ -1,7 +1,8 @@
-"""The IRIs of memories: a scope is a graph, below which those of narrower scopes lie."""
+"""The names of memories: a scope is a graph, below which those of narrower scopes lie, and its file has a name."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from collections.abc import Sequence
@@ -11,11 +12,16 @@ import pyoxigraph as ox
 
 from worlds.errors import ArgumentError
 from worlds.graph.terms import RDF, XSD
-from worlds.sql import MEMORY
 
+MEMORY = "urn:worlds:memory:"
+"""The beginning of the IRI of a memory's graph."""
+SUFFIX = ".db"
 _VOCABULARY = "urn:worlds:memory#"
 _MOST_PARTS = 16
 _LONGEST = 500  # characters of a part
+_LONGEST_NAME = 72  # characters of a part in the name of a file
+_unnamed = re.compile(rb"[^a-z0-9-]")
+_escaped = re.compile("_([0-9a-f]{2})")
 _unwritable = re.compile("[\0\ud800-\udfff]")
 
 KINDS = ("episode", "fact", "preference", "entity")
@@ -45,10 +51,34 @@ def scope_of(graph: str) -> tuple[str, ...]:
     return tuple(unquote(part) for part in graph.removeprefix(MEMORY).split("/"))
 
 
-def around(graph: str) -> list[str]:
-    """The graph and those of the wider scopes that it lies in, the narrowest first."""
-    parts = graph.removeprefix(MEMORY).split("/")
-    return [MEMORY + "/".join(parts[:count]) for count in range(len(parts), 0, -1)]
+def is_memory(graph: object) -> bool:
+    """Whether a graph's name is that of a memory."""
+    return str(graph).removeprefix("<").startswith(MEMORY)
+
+
+def is_beneath(graph: str, name: str) -> bool:
+    """Whether a graph is that of a scope, by its name, or of a narrower one."""
+    return graph == name or graph.startswith(f"{name}/")
+
+
+def file_of(scope: Sequence[str]) -> str:
+    """The name of a scope's file without its suffix, on any file system, also one without upper and lower case."""
+    return ".".join(["m", *map(_named, scope)])
+
+
+def _named(part: str) -> str:
+    name = _unnamed.sub(lambda found: b"_%02x" % ord(found[0]), part.encode()).decode()
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME // 2]}__{hashlib.blake2b(part.encode(), digest_size=12).hexdigest()}"
+
+
+def scope_in(file: str) -> tuple[str, ...] | None:
+    """The scope whose file has a name; None where the name is too short for it, so that the file itself has to say."""
+    if "__" in file:
+        return None
+    _, *parts = file.split(".")
+    return tuple(bytes(_escaped.sub(lambda found: chr(int(found[1], 16)), part), "latin-1").decode() for part in parts)
 
 
 def checked(what: str, given: object, most: int = _LONGEST) -> str:

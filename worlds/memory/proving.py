@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worlds.errors import ArgumentError, OpenError
-from worlds.file.opening import REPLICAS
+from worlds.file.opening import MEMORIES, REPLICAS
 from worlds.memory.purging import forms
 
 _PIECE = 48  # bytes: SQLite cuts long texts, at places that it chooses, but none so short
 _SHORTEST = 4  # characters of a text; a shorter one is in every file
-_BESIDE = ("", "-wal", "-shm", "-journal", "-sparql", REPLICAS)
+_BESIDE = ("", "-wal", "-shm", "-journal", "-sparql", REPLICAS, MEMORIES)
 
 
 @dataclass(frozen=True, slots=True)

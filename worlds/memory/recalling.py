@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
+from numpy.typing import NDArray
 from rdflib import Literal
 
 from worlds.entities.context import Context
@@ -17,6 +19,7 @@ from worlds.entities.neighbours import CitedQuad
 from worlds.entities.passages import ContextFact, tokens
 from worlds.errors import ArgumentError
 from worlds.graph.terms import to_oxigraph, to_python, to_rdflib
+from worlds.memory.keeping import Keeping
 from worlds.memory.names import (
     ABOUT,
     CITES,
@@ -28,22 +31,30 @@ from worlds.memory.names import (
     SESSION,
     TEXT,
     TYPE,
+    is_memory,
     key_of,
     scope_of,
     session_iri,
     session_of,
 )
 from worlds.memory.records import Keep, Kind, Recalled, Remembered
+from worlds.memory.seeing import SEEN
+from worlds.memory.superseding import newest_first
 from worlds.quads.dictionary import json_ids
 from worlds.quads.namespaces import listed
 from worlds.quads.rows import find_quads
 from worlds.search.hits import Hit
 from worlds.sql import statements
 from worlds.validity.spans import REIFIES
+from worlds.validity.times import microseconds, moment, now
 
 _QUERIES = statements("queries.sql")
-_told_because = re.compile(r"(?:; source|(?<=\()source): [0-9a-f]{32}|\(source: [0-9a-f]{32}\)")
+_SQL = statements("memory.sql")
+_told_because = re.compile(r"(?:; source|(?<=\()source): [0-9a-f]{32}|\s*\(source: [0-9a-f]{32}\)")
 _HITS = 10_000  # that are looked at
+_LOOKED_AT = 20  # memories of which the newer come first
+_GROUP = 64  # files that are read together
+_DOCUMENTS = "documents"
 _MOST = 1000  # memories that are recalled or listed
 _OWN = {one.value for one in (ABOUT, CITES, CREATED, EXPIRES, ROLE, SESSION, TEXT, REIFIES)}
 _KINDS: dict[str, Kind] = {iri.value: kind for kind, iri in CLASSES.items()}  # type: ignore[misc]  # the same texts
@@ -53,17 +64,70 @@ class Recalling:
     """The reading of one scope's memory."""
 
     keep: Keep
+    scope: tuple[str, ...]
     _name: ox.NamedNode
     _asked: Any
+    _memories: Any
 
-    def _only(self, as_of: object = None) -> Any:
-        scope = self._asked.only(graphs=self._name)
-        return scope if as_of is None else scope.as_of(as_of)
+    @property
+    def _home(self) -> tuple[str, ...]:
+        return self._memories.home(self.scope)  # type: ignore[no-any-return]
 
     @property
     def world(self) -> Any:
-        """The scope as a `World`: what is written there without a graph goes into the memory's."""
-        return self._only()
+        """The scope as a `World`, with all verbs: what is written there without a graph goes into the memory's.
+
+        It has what narrower scopes were told as far as these lie in the same file. Asking for it makes the file, if
+        there is none. It stays open while it is among the 128 that were used last; ask again for it then.
+        """
+        if self._asked._connection.read_only and not self._memories.has(self._home):
+            return self._memories.empty()
+        return self._part(self._memories.world(self._home, make=True))
+
+    def _part(self, world: Any) -> Any:
+        """The part of a home's world that the scope sees."""
+        home = self._home
+        if len(home) == len(self.scope) or home[: len(self.scope)] == self.scope:
+            return world
+        beneath = Keeping(world).beneath(self._name.value)
+        names = map(ox.NamedNode, sorted({*beneath, self._name.value}))
+        part = world._only(world._names([*names, SEEN]))
+        part._memory, part._namespaces.home = self, self._name
+        return part
+
+    @contextlib.contextmanager
+    def _reading(self, most: int | None = _GROUP) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        """The worlds that have the scope's memories, by their scopes, and what there is to say of others."""
+        homes = self._memories.beneath(self.scope)
+        notes = []
+        if most is not None and len(homes) > most:
+            beneath = "/".join(self.scope)
+            notes.append(
+                f"of {len(homes):,} files of scopes beneath {beneath}, the {most} that were written last are read"
+            )
+        with contextlib.ExitStack() as stack:
+            found = {}
+            for home in homes[:most]:
+                world = stack.enter_context(self._memories.using(home))
+                if world is not None:
+                    found[_title(home)] = self._part_of(world, home)
+            yield found, notes
+
+    def _part_of(self, world: Any, home: tuple[str, ...]) -> Any:
+        return self._part(world) if len(home) < len(self.scope) else world
+
+    def _hidden(self, world: Any, as_of: object) -> list[int]:
+        """The memories in a world that are outlived, or were not yet told at a time, by their ids."""
+        keeping = Keeping(world)
+        graphs = keeping.beneath(self._name.value)
+        keeps = {number: self._memories.keep(scope_of(name)) for name, number in graphs.items()}
+        time = None if as_of is None else moment("as_of", as_of, world._validity.zone)
+        return keeping.outlived(keeps, microseconds(now()), time)
+
+    def _hidden_iris(self, world: Any, as_of: object) -> list[Any]:
+        numbers = self._hidden(world, as_of)
+        terms = world._dictionary.terms(numbers)
+        return [to_rdflib(terms[number]) for number in numbers]
 
     def recall(
         self,
@@ -78,12 +142,12 @@ class Recalling:
     ) -> Recalled:
         """The memories that best answer a question, best first, with what cites them.
 
-        `memory_kinds` and `session` narrow it. `as_of` is a time: what was known by then, and held then. With
-        `documents`, texts of the world are in the same ranking. All else is as in `World.search`. Nothing that is
-        outlived is recalled. ValueError for wrong options.
+        Of memories that say nearly the same of the same thing, the newest comes first; an older one tells by
+        `superseded_by` which took its place. `memory_kinds` and `session` narrow it. `as_of` is a time: what was told
+        by then. With `documents`, texts of the world are in the same ranking. All else is as in `World.search`. Nothing
+        that is outlived is recalled. ValueError for wrong options.
         """
         _require_limit(limit)
-        world = self._only(as_of)
         kinds = [_kind(one) for one in listed(memory_kinds or [])]
         options: dict[str, Any] = dict(search)
         if kinds and "types" not in search:
@@ -98,42 +162,83 @@ class Recalling:
                 "half_life": keep.half_life,
                 "evergreen_types": [CLASSES[one].value for one in keep.evergreen],
             }
-        worlds = {"memory": world, "documents": self._asked}
         if not documents:
             options = {"predicates": TEXT.value, **options}
+        exclude = dict(search.get("exclude") or {})
+        options["exclude"] = {**exclude, "graphs": [*listed(exclude.get("graphs") or []), SEEN]}
+        with self._reading() as (worlds, notes):
+            hidden = [term for world in worlds.values() for term in self._hidden_iris(world, as_of)]
+            if hidden:
+                options["exclude"]["subjects"] = [*listed(exclude.get("subjects") or []), *hidden]
+            asked = {**worlds, _DOCUMENTS: self._asked} if documents else worlds
+            if not asked:
+                return Recalled((), notes)
+            told, found = self._asked_for(asked, question, max(limit, _LOOKED_AT), options)
+            described = self._described(worlds, told)
+            ordered = newest_first(described, self._vectors(worlds, described))
+            return Recalled(ordered[:limit], (*notes, *found))
+
+    def _asked_for(
+        self, worlds: Mapping[str, Any], question: str, limit: int, options: Mapping[str, Any]
+    ) -> tuple[list[Remembered], tuple[str, ...]]:
+        """What a search of several worlds finds, and its notes; more hits are asked for where several are of one."""
         asked = limit
-        while True:  # several hits may be of one memory
-            options["limit"] = asked
-            found = self._asked._fused(worlds, question, options) if documents else world.search(question, **options)
+        while True:
+            given = {**options, "limit": asked, "explain": True}
+            found = (
+                self._asked._fused(worlds, question, given)
+                if len(worlds) > 1
+                else next(iter(worlds.values())).search(question, **given)
+            )
             told = _each(found)
             if len(told) >= limit or len(found) < asked or asked >= _HITS:
-                return Recalled(self._described(world, told[:limit]), found.notes)
+                return told[:limit], found.notes
             asked = min(4 * asked, _HITS)
+
+    def _vectors(self, worlds: Mapping[str, Any], found: Sequence[Remembered]) -> dict[Any, NDArray[np.float32]]:
+        """The vectors of memories' texts, of those that have one, by IRI."""
+        subjects = list(dict.fromkeys(to_oxigraph(one.iri) for one in found if one.kind is not None))
+        vectors: dict[Any, NDArray[np.float32]] = {}
+        for world in worlds.values():
+            if world._embeddings.stored is None:
+                continue
+            with world._connection.snapshot():
+                numbers = dict(zip(world._dictionary.find(subjects), subjects, strict=True))
+                text = world._dictionary.find([TEXT])[0]
+                given = json_ids(one for one in numbers if one is not None)
+                for number, vector in world._connection.rows(
+                    _SQL["vectors"], _SQL["vectors"].bind(ids_json=given, text=text)
+                ):
+                    vectors[to_rdflib(numbers[number])] = np.frombuffer(vector, dtype="<f4")
+        return vectors
 
     def memories(
         self, *, limit: int = 100, memory_kinds: object = None, session: str | None = None, as_of: object = None
     ) -> list[Remembered]:
         """The memories themselves, the newest first, those beneath the scope with them."""
         _require_limit(limit)
-        world = self._only(as_of)
         kinds = {_kind(one) for one in listed(memory_kinds or [])}
+        with self._reading() as (worlds, _):
+            found = [one for world in worlds.values() for one in self._listed(world, session, as_of)]
+            described = self._described(worlds, found)
+        chosen = [one for one in described if not kinds or one.kind in kinds]
+        return sorted(chosen, key=lambda one: (one.at is not None, one.at, one.iri), reverse=True)[:limit]
+
+    def _listed(self, world: Any, session: str | None, as_of: object) -> list[Remembered]:
         with world._connection.snapshot():
             rows = world._patterns.matching((None, TEXT, None), None)
-            among = set(rows[:, 0].tolist())
+            among = set(rows[:, 0].tolist()) - set(self._hidden(world, as_of))
             if session is not None:
                 said = world._patterns.matching((None, SESSION, session_iri(self._name, session)), None)
                 among &= set(said[:, 0].tolist())
             terms = world._dictionary.terms({number for row in rows.tolist() for number in row})
-        found = [
+        return [
             Remembered(
                 to_rdflib(terms[s]), str(to_rdflib(terms[o])), 0.0, None, None, (), graph=to_rdflib(terms[g])
             )
             for s, _, o, g in rows.tolist()
             if s in among
         ]  # fmt: skip
-        described = self._described(world, found)
-        chosen = [one for one in described if not kinds or one.kind in kinds]
-        return sorted(chosen, key=lambda one: (one.at is not None, one.at, one.iri), reverse=True)[:limit]
 
     def context(
         self, question: str, *, budget: int = 2000, limit: int = 20, documents: bool = False, **options: Any
@@ -145,60 +250,90 @@ class Recalling:
         With `documents`, the rest of the budget tells what the world itself knows.
         """
         recalled = self.recall(question, limit=limit, **options)
-        world = self._only(options.get("as_of"))
-        known = world.context(question, budget=budget)
         lines: list[str] = []
         facts: list[ContextFact] = []
+        notes = list(recalled.notes)
 
         def put(line: str, fact: ContextFact) -> None:
             if tokens("\n".join([*lines, line])) <= budget:
                 lines.append(line)
                 facts.append(replace(fact, number=len(facts) + 1))
 
-        revisions = self._revisions(world, recalled)
-        for one in recalled:
-            said = ", ".join(part for part in (f"{one.at:%Y-%m-%d}" if one.at else None, one.role) if part)
-            quad = CitedQuad(one.iri, to_rdflib(TEXT), Literal(one.text), one.graph, revisions.get(one.iri, 0))
-            text = f"{said}: {one.text}" if said else one.text
-            put(f"[{len(facts) + 1}] {text}", ContextFact(len(facts) + 1, text, one.iri, 0, one.score, (quad,)))
-        for fact in known.facts:
-            own = any(str(quad[1]) in _OWN or str(quad[2]) in _KINDS for quad in fact.quads)
-            if not own and not str(fact.entity).startswith("_:"):
-                text = _told_because.sub("", fact.text)
-                put(f"[{len(facts) + 1}] {text}", replace(fact, text=text))
-        notes = (*recalled.notes, *known.notes)
+        with self._reading() as (worlds, _):
+            revisions = self._revisions(worlds, recalled)
+            for one in recalled:
+                said = ", ".join(part for part in (f"{one.at:%Y-%m-%d}" if one.at else None, one.role) if part)
+                quad = CitedQuad(one.iri, to_rdflib(TEXT), Literal(one.text), one.graph, revisions.get(one.iri, 0))
+                text = f"{said}: {one.text}" if said else one.text
+                put(f"[{len(facts) + 1}] {text}", ContextFact(len(facts) + 1, text, one.iri, 0, one.score, (quad,)))
+            homes = [self._home, *(self._memories.home(one.scope) for one in recalled)]
+            asked = [worlds[name] for name in dict.fromkeys(map(_title, homes)) if name in worlds]
+            known = [self._known(world, question, budget, options.get("as_of")) for world in asked]
+        for context in known:
+            for fact in context.facts:
+                own = any(str(quad[1]) in _OWN or str(quad[2]) in _KINDS for quad in fact.quads)
+                seen = all(str(quad[3]) == SEEN.value for quad in fact.quads)
+                if not own and not seen and not str(fact.entity).startswith("_:"):
+                    text = _told_because.sub("", fact.text)
+                    put(f"[{len(facts) + 1}] {text}", replace(fact, text=text))
+        if documents or not known:
+            known.append(self._asked.context(question, budget=budget))
         if documents:
-            more = self._asked.context(question, budget=budget)
-            for fact in more.facts:
+            for fact in known[-1].facts:
                 put(f"[{len(facts) + 1}] {fact.text}", fact)
-            notes = (*notes, *more.notes)
-        return replace(known, text="\n".join(lines), facts=tuple(facts), notes=notes)  # type: ignore[no-any-return]
+        notes += [note for context in known for note in context.notes]
+        found: Context = known[0]
+        return replace(found, text="\n".join(lines), facts=tuple(facts), notes=tuple(dict.fromkeys(notes)))
 
-    def _revisions(self, world: Any, found: Sequence[Remembered]) -> dict[Any, int]:
+    def _known(self, world: Any, question: str, budget: int, as_of: object) -> Any:
+        seen = world if as_of is None else world.as_of(as_of)
+        return seen.context(question, budget=budget)
+
+    def _revisions(self, worlds: Mapping[str, Any], found: Sequence[Remembered]) -> dict[Any, int]:
         """The revisions that memories were told in."""
         subjects = list(dict.fromkeys(to_oxigraph(one.iri) for one in found))
-        with world._connection.snapshot():
-            numbers = dict(zip(world._dictionary.find(subjects), subjects, strict=True))
-            rows = world._connection.table(_QUERIES["quads_touching"], (json_ids(one for one in numbers if one),))
-            rows = rows[rows[:, 1] == world._dictionary.find([TEXT])[0]]
-            added = {int(rows[place, 0]): revision for place, _, revision in find_quads(world._connection, rows)}
-        return {to_rdflib(numbers[number]): revision for number, revision in added.items() if number in numbers}
+        revisions: dict[Any, int] = {}
+        for world in worlds.values():
+            with world._connection.snapshot():
+                numbers = dict(zip(world._dictionary.find(subjects), subjects, strict=True))
+                rows = world._connection.table(_QUERIES["quads_touching"], (json_ids(one for one in numbers if one),))
+                rows = rows[rows[:, 1] == world._dictionary.find([TEXT])[0]]
+                added = {int(rows[place, 0]): revision for place, _, revision in find_quads(world._connection, rows)}
+            revisions |= {
+                to_rdflib(numbers[number]): revision for number, revision in added.items() if number in numbers
+            }
+        return revisions
 
     def search(self, question: str, **options: Any) -> Any:
         """The texts of the memory that best answer a question; see `World.search`."""
-        return self.world.search(question, **options)
+        with self._reading() as (worlds, _):
+            if len(worlds) > 1:
+                return self._asked._fused(worlds, question, options)
+            world = next(iter(worlds.values()), None) or self._memories.empty()
+            return world.search(question, **options)
 
-    def _described(self, world: Any, found: Sequence[Remembered]) -> list[Remembered]:
+    def quads(self, subject: object = None, predicate: object = None) -> list[Any]:
+        """The quads of the memory, those beneath with it, and nothing of memories that are outlived."""
+        found = []
+        with self._reading(most=None) as (worlds, _):
+            for world in worlds.values():
+                hidden = set(self._hidden_iris(world, None))
+                told = world.quads(subject, predicate)
+                found += [quad for quad in told if is_memory(quad[3]) and quad[0] not in hidden]
+        return found
+
+    def _described(self, worlds: Mapping[str, Any], found: Sequence[Remembered]) -> list[Remembered]:
         """The memories, with what is said of them."""
         subjects = list(dict.fromkeys(to_oxigraph(one.iri) for one in found))
         said: dict[str, dict[str, list[Any]]] = {}
-        with world._connection.snapshot():
-            numbers = [number for number in world._dictionary.find(subjects) if number is not None]
-            rows = world._connection.table(_QUERIES["quads_touching"], (str(numbers),))
-            rows = rows[np.isin(rows[:, 0], numbers)]
-            terms = world._dictionary.terms({number for row in rows.tolist() for number in row})
-        for s, p, o, _ in rows.tolist():
-            said.setdefault(terms[s].value, {}).setdefault(terms[p].value, []).append(terms[o])
+        for world in worlds.values():
+            with world._connection.snapshot():
+                numbers = [number for number in world._dictionary.find(subjects) if number is not None]
+                rows = world._connection.table(_QUERIES["quads_touching"], (str(numbers),))
+                rows = rows[np.isin(rows[:, 0], numbers)]
+                terms = world._dictionary.terms({number for row in rows.tolist() for number in row})
+            for s, p, o, _ in rows.tolist():
+                said.setdefault(terms[s].value, {}).setdefault(terms[p].value, []).append(terms[o])
         described = []
         for one in found:
             about = said.get(str(one.iri), {})
@@ -227,12 +362,18 @@ class Recalling:
 def _each(hits: Iterable[Hit]) -> list[Remembered]:
     """What hits are about, each once: several memories may have the same text."""
     found: dict[Any, Remembered] = {}
-    for hit in hits:
-        own = hit.world in (None, "memory") and not hit.composed
+    for hit in (one for first in hits for one in (first, *first.others)):
+        own = hit.world != _DOCUMENTS and not hit.composed
         about = [(quad[0], quad[3]) for quad in hit.quads if str(quad[1]) == TEXT.value] if own else []
         for iri, graph in about or [(hit.subject, hit.graph)]:
-            found.setdefault((iri, graph), Remembered(iri, hit.text, hit.score, None, None, (), graph=graph))
+            nearness = None if hit.explain is None or "vector" not in hit.explain else hit.explain["vector"].value
+            made = Remembered(iri, hit.text, hit.score, None, None, (), graph=graph, similarity=nearness)
+            found.setdefault((iri, graph), made)
     return list(found.values())
+
+
+def _title(home: tuple[str, ...]) -> str:
+    return "/".join(home) or "memory"
 
 
 def _kind(given: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
@@ -67,9 +66,9 @@ class Keep:
         """The age that a kind does not outlive; None for ever."""
         return self.kinds.get(kind, self.days)
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """As it is stored."""
-        return json.dumps({**asdict(self), "kinds": dict(self.kinds)})
+        return {**asdict(self), "kinds": dict(self.kinds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,10 @@ class Remembered(Record):
     """A memory that was recalled: `text` is the passage of it that was found, and `quads` cite it.
 
     `scope` is that in which it was told, `at` when. `score` is higher for a better one; memories that were not
-    searched for, but listed, have 0. `kind` is None for other texts of the scope, such as labels of its facts.
+    searched for, but listed, have 0. `similarity` is the cosine of the passage and the question, whatever else was
+    found: near 0 where nothing fits; None without vectors. `superseded_by` is a newer memory that says otherwise:
+    certainly if it cites this one, else likely. `kind` is None for other texts of the scope, such as labels of its
+    facts.
     """
 
     iri: Iri
@@ -92,6 +94,8 @@ class Remembered(Record):
     cites: Annotated[tuple[Iri, ...], Spare] = ()
     about: Annotated[tuple[Iri, ...], Spare] = ()
     graph: Iri | None = None
+    similarity: Annotated[float | None, Spare] = None
+    superseded_by: Annotated[Iri | None, Spare] = None
 
 
 class Recalled(Sequence[Remembered]):

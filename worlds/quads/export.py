@@ -15,8 +15,8 @@ from worlds.graph.formats import FORMATS, find_format, serialize
 from worlds.graph.targets import compressing, file_name, format_of, replacing
 from worlds.graph.terms import GraphName
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
-from worlds.quads.rows import NO_QUADS, of_graph
-from worlds.sql import here, statements
+from worlds.quads.rows import NO_QUADS
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _QUERIES = statements("queries.sql")
@@ -84,8 +84,7 @@ def _graph_id(connection: Connection, dictionary: Dictionary, graph: GraphName, 
     number = dictionary.find([graph])[0]
     if number is not None and past is not None and (past[:, 3] == number).any():
         return number
-    room = of_graph(connection, number or DEFAULT_GRAPH_ID)
-    if number is None or past is not None or connection.row(room(_QUERIES["graph_exists"]), (number,)) is None:
+    if number is None or past is not None or connection.row(_QUERIES["graph_exists"], (number,)) is None:
         raise ValueError(f"there is no graph {graph} to export")
     return number
 
@@ -153,8 +152,7 @@ def _named(connection: Connection, first: int, last: int) -> Iterator[Ids]:
 
     The index has a graph's quads as they were added; they are collected and sorted by subject, for a short file.
     """
-    room = of_graph(connection, first) if first == last else here
-    statement = room(_SQL["quads_by_graph"])
+    statement = _SQL["quads_by_graph"]
     held: list[Ids] = []
     graph, after = first, 0
     while True:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.errors import IntegrityError, ReadOnlyError
+from worlds.errors import IntegrityError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
-from worlds.quads.dataset import SCOPE_ALONE, is_memory
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
@@ -30,8 +29,10 @@ class Namespaces:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.memories_hidden = False
-        """Whether a memory may not be named as a graph."""
+        self.home: GraphName | None = None
+        """The graph of quads that have none, if it is another than the default graph."""
+        self.wider: Namespaces | None = None
+        """Those whose prefixes are known here, too."""
 
     # -- prefixes -------------------------------------------------------------------------------------------------
 
@@ -49,7 +50,8 @@ class Namespaces:
     @property
     def prefixes(self) -> dict[str, str]:
         """The well-known prefixes, and over them those that are stored; but `w:` is the search's own in SPARQL."""
-        own = {prefix: iri for prefix, iri in self.declared.items() if prefix != "w" or iri == NAMESPACE}
+        declared = self.declared if self.wider is None else {**self.wider.declared, **self.declared}
+        own = {prefix: iri for prefix, iri in declared.items() if prefix != "w" or iri == NAMESPACE}
         return {**WELL_KNOWN_PREFIXES, **own}
 
     def bind(self, prefix: str, iri: str) -> None:
@@ -88,11 +90,6 @@ class Namespaces:
             raise ValueError(f"an entity is an IRI or a blank node, not {value!r}")
         return term
 
-    @property
-    def home(self) -> GraphName | None:
-        """The graph of quads that have none, if it is another than the default graph."""
-        return None
-
     def graph(self, value: object) -> GraphName:
         """The name of a graph; "default" is the default graph."""
         if isinstance(value, ox.DefaultGraph) or value == "default":
@@ -100,13 +97,7 @@ class Namespaces:
         term = self.term(value)
         if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
             raise ValueError(f"a graph is named by an IRI, not by {value!r}")
-        self.allow([term])
         return term
-
-    def allow(self, graphs: Iterable[object]) -> None:
-        """ReadOnlyError for a memory where these are hidden, whether it is there or not."""
-        if self.memories_hidden and any(map(is_memory, graphs)):
-            raise ReadOnlyError(SCOPE_ALONE, kind="scope")
 
     def pattern(self, *values: object) -> list[Term | None]:
         """The terms of a triple pattern, None where any will do."""
@@ -124,9 +115,12 @@ class Namespaces:
         else:
             prefixes = _Prefixes(lambda: self.prefixes)
             found = [_quad(item, prefixes) for item in given]
-        if self.memories_hidden:
-            self.allow(quad.graph_name for quad in found)
-        return found
+        if (home := self.home) is None:
+            return found
+        return [
+            quad if quad.graph_name != DEFAULT_GRAPH else ox.Quad(quad.subject, quad.predicate, quad.object, home)
+            for quad in found
+        ]
 
 
 class _Prefixes(Mapping[str, str]):

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from worlds.graph.plain import TripleTerms, plain
 from worlds.graph.terms import GraphName, Term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
-from worlds.quads.rows import NO_QUADS, of_graph, read_quads, unique_quads
+from worlds.quads.rows import NO_QUADS, read_quads, unique_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -67,13 +67,12 @@ class Patterns:
             return self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g)
 
     def _read(self, s: int, p: int, o: int, g: int) -> Ids:
-        room = of_graph(self._connection, max(g, DEFAULT_GRAPH_ID))
         if s != _ANY or p != _ANY or o != _ANY:
-            statement = room(_BY_TERMS[s != _ANY, p != _ANY, o != _ANY])
+            statement = _BY_TERMS[s != _ANY, p != _ANY, o != _ANY]
             if s == _ANY and g > DEFAULT_GRAPH_ID and self._is_small(g):
-                statement = room(_SQL["quads_of_named_graph"])
+                statement = _SQL["quads_of_named_graph"]
         elif g > DEFAULT_GRAPH_ID:
-            statement = room(_SQL["quads_of_named_graph"])
+            statement = _SQL["quads_of_named_graph"]
         else:
             blocks = (
                 read_quads(self._connection, "quads_in_range")
@@ -113,8 +112,7 @@ class Patterns:
             if isinstance(graph, ox.DefaultGraph):
                 return int(self._connection.value(_SQL["count_default_graph"]))
             number = self._dictionary.find([graph])[0]
-            room = of_graph(self._connection, number or DEFAULT_GRAPH_ID)
-            return 0 if number is None else int(self._connection.value(room(_SQL["count_named_graph"]), (number,)))
+            return 0 if number is None else int(self._connection.value(_SQL["count_named_graph"], (number,)))
 
     def graphs(self) -> list[Any]:
         """The names, as rdflib terms in their order, of the named graphs that exist, empty ones included."""

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
 from worlds.errors import IntegrityError
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
-from worlds.sql import Room, aside, here, statements
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
@@ -77,32 +76,10 @@ def difference(quads: Ids, others: Ids) -> Ids:
 
 def find_quads(connection: Connection, quads: Ids) -> Iterator[tuple[int, int, int]]:
     """(position in `quads`, quad id, revision that added it) of those that are stored; int64 [n, 4]."""
-    private = in_memories(connection, quads)
-    for room, places in ((here, ~private), (aside, private)):
-        chosen = np.flatnonzero(places)
-        for start in range(0, len(chosen), _SOUGHT):
-            part = chosen[start : start + _SOUGHT]
-            for position, number, revision in connection.rows(room(_SQL["find_quads"]), (str(quads[part].tolist()),)):
-                yield int(part[int(position)]), number, revision
-
-
-def in_memories(connection: Connection, quads: Ids) -> NDArray[np.bool_]:
-    """Which rows, int64 [n, 4 or more] with a graph as the fourth column, are of a memory, so that they stand aside."""
-    if not connection.remembered("memories", lambda: connection.row(_SQL["any_memory"]) is not None):
-        return np.zeros(len(quads), dtype=bool)
-    return np.isin(quads[:, 3], memories_among(connection, distinct(quads[:, 3])))
-
-
-def memories_among(connection: Connection, graphs: Ids) -> Ids:
-    """Those of some graphs, by their ids, that are memories."""
-    if not len(graphs):
-        return graphs
-    return np.array([one for (one,) in connection.rows(_SQL["memories_among"], (str(graphs.tolist()),))], np.int64)
-
-
-def of_graph(connection: Connection, graph: int) -> Room:
-    """What makes statements on quads ones on the tables in which a graph's quads stand."""
-    return aside if graph and len(memories_among(connection, np.array([graph]))) else here
+    for start in range(0, len(quads), _SOUGHT):
+        rows_json = str(quads[start : start + _SOUGHT].tolist())
+        for position, number, revision in connection.rows(_SQL["find_quads"], (rows_json,)):
+            yield start + int(position), number, revision
 
 
 def marker(graph: int) -> Ids:
@@ -114,7 +91,7 @@ def read_quads(
     connection: Connection, name: str, *, after: int = 0, markers: bool = False, **parameters: int
 ) -> Iterator[Ids]:
     """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
-    statement = of_graph(connection, parameters.get("graph", DEFAULT_GRAPH_ID))(_SQL[name])
+    statement = _SQL[name]
     while True:
         bound = statement.bind(after=after, limit=BLOCK, **parameters)
         last, block = connection.page(statement, bound, after=after)

@@ -39,7 +39,7 @@ class ReplicaConnection(RecordingConnection):
         read_only: bool,
     ) -> None:
         self.address = address
-        self._token = token
+        self.token = token
         self.folder = Folder(replica)
         self.folder.make()
         self._max_staleness = max_staleness
@@ -112,7 +112,7 @@ class ReplicaConnection(RecordingConnection):
         """Start a follower where there is none."""
         self._looked = time.monotonic()
         if not self.folder.followed():
-            start(str(self.address), self.folder.replica, self._token)
+            start(str(self.address), self.folder.replica, self.token)
 
     def _await_file(self, timeout: float) -> None:
         """Wait for the first fetch, and until the follower has seen that the file is whole, or cannot tell.

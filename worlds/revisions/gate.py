@@ -14,18 +14,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import pyoxigraph as ox
 
 from worlds.errors import ConflictError, ReadOnlyError
 from worlds.graph.records import Record
 from worlds.graph.terms import format_term
-from worlds.quads.dataset import SCOPE_ALONE
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
-from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, marker
+from worlds.quads.rows import NO_QUADS, distinct, find_quads, marker
 from worlds.revisions.inserting import insert
 from worlds.revisions.leading import Leading
-from worlds.sql import MEMORY, Room, aside, here, statements
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.rebuilding import without
 
@@ -95,7 +93,7 @@ class Revision:
     embed: bool = False  # whether a write asked for its new texts to be embedded
     before: datetime.datetime | None = None  # a time that lay ahead when it was written
     deltas: int = 0  # that its followers were told of
-    effects: list[Delta] = field(default_factory=list)  # all deltas, those of memories too
+    effects: list[Delta] = field(default_factory=list)  # all deltas
     thread: int = field(default_factory=threading.get_ident)
 
 
@@ -134,10 +132,8 @@ class Gate:
         self._revision: Revision | None = None
         self._limit: Limit | None = None
         self._owned = owned
-        self.memories = True
-        """Whether the quads of memories stand aside; not in a scope, which sees them as it sees others."""
-        self.memories_refused = False
-        """Whether a write that touches a memory is refused, whatever the memory has."""
+        self.slice = False
+        """Whether it writes the slice of a scope, whose redirects are its world's."""
 
     def unasked(self) -> None:
         """Write whatever comes, from now on, without asking anybody."""
@@ -278,7 +274,7 @@ class Gate:
     @property
     def leading(self) -> Leading | None:
         """What leads from old names to kept ones; None for a scope without the redirects, which would tell of them."""
-        if self._leading is None or not self.memories or (graph := self._leading.graph) is None:
+        if self._leading is None or self.slice or (graph := self._leading.graph) is None:
             return None
         with contextlib.suppress(ReadOnlyError):
             if self._limit is not None:
@@ -305,17 +301,8 @@ class Gate:
         added, removed = self._follow(revision, added, removed, as_given=as_given)
         if self._limit is not None:
             self._limit(np.concatenate([added, removed]))
-        if self.memories_refused:
-            self._learn_memories(added)
-            if in_memories(self._connection, np.concatenate([added, removed])).any():
-                raise ReadOnlyError(SCOPE_ALONE, kind="scope")
         if revision.base is not None:
-            self._learn_memories(added)
-            touched = np.concatenate([added, removed])
-            private = in_memories(self._connection, touched) & self.memories
-            self._require_unchanged(revision, touched[~private], here)
-            for graph in distinct(touched[private][:, 3]).tolist():  # a memory tells nothing to another one
-                self._require_unchanged(revision, touched[private & (touched[:, 3] == graph)], aside, graph)
+            self._require_unchanged(revision, np.concatenate([added, removed]))
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
         return self._apply(revision, added, removed, report)
@@ -324,7 +311,6 @@ class Gate:
         """What a write adds and removes, as it follows merges."""
         if (leading := self.leading) is None:
             return added, removed
-        self._learn_memories(added)
         added, removed, notes = leading.follow(added, removed, revision.number, revision.undoes, as_given=as_given)
         revision.led = tuple(dict.fromkeys((*revision.led, *notes)))
         return added, removed
@@ -332,9 +318,8 @@ class Gate:
     def _apply(
         self, revision: Revision, added: Ids, removed: Ids, report: Callable[[int], None] | None = None
     ) -> tuple[int, int, int]:
-        added, removed, aside = self._beside(revision, added, removed)
-        removed, removed_net, touched = self._remove(removed, revision, here)
-        added, restored = self._add(added, revision, report, here)
+        removed, removed_net, touched = self._remove(removed, revision)
+        added, restored = self._add(added, revision, report)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)
@@ -346,13 +331,13 @@ class Gate:
             self._followers.apply(delta)
         revision.chunks += delta.chunks
         revision.notes += tuple(delta.notes)
-        return len(added) + aside[0], len(removed) + aside[1], delta.chunks
+        return len(added), len(removed), delta.chunks
 
-    def _require_unchanged(self, revision: Revision, quads: Ids, room: Room, graph: int | None = None) -> None:
+    def _require_unchanged(self, revision: Revision, quads: Ids) -> None:
         """ConflictError where a subject of the quads has changed since the base, but for what this revision did."""
-        statement, base = room(_SQL["changed_since"]), revision.base
+        statement, base = _SQL["changed_since"], revision.base
         for ids in batches(distinct(quads[:, 0])):
-            given = statement.bind(ids_json=ids, revision=base, own=revision.number, graph=graph)
+            given = statement.bind(ids_json=ids, revision=base, own=revision.number)
             changed = self._connection.columns(statement, given)[0]
             if len(changed):
                 terms = self._dictionary.terms(changed[:_NAMED].tolist())
@@ -363,55 +348,32 @@ class Gate:
                     kind="changed since",
                 )
 
-    def _beside(self, revision: Revision, added: Ids, removed: Ids) -> tuple[Ids, Ids, tuple[int, int]]:
-        """Write the quads of memories, which nobody follows; gives the others, and how many took effect."""
-        if not self.memories:
-            return added, removed, (0, 0)
-        self._learn_memories(added)
-        private, gone = in_memories(self._connection, added), in_memories(self._connection, removed)
-        if not private.any() and not gone.any():
-            return added, removed, (0, 0)
-        went, removed_net, _ = self._remove(removed[gone], revision, aside)
-        came, restored = self._add(added[private], revision, None, aside)
-        revision.removed += removed_net - restored
-        revision.added += len(came) - restored - (len(went) - removed_net)
-        if len(came) or len(went):
-            revision.effects.append(Delta(came, went, NO_QUADS[:, 0]))
-        return added[~private], removed[~gone], (len(came), len(went))
-
-    def _learn_memories(self, added: Ids) -> None:
-        graphs = distinct(added[:, 3])
-        terms = self._dictionary.terms(graphs[graphs > 0].tolist()) if len(graphs) and graphs[-1] else {}
-        for number, term in terms.items():
-            if number and isinstance(term, ox.NamedNode) and term.value.startswith(MEMORY):
-                self._connection.run(_SQL["add_memory"], (number, term.value))
-
     def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:
         """(positions in `quads`, quad ids, revisions) of those that are there."""
         table = np.array(list(find_quads(self._connection, quads)), dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def _remove(self, quads: Ids, revision: Revision, room: Room) -> tuple[Ids, int, Ids]:
+    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int, Ids]:
         if not len(quads):
             return NO_QUADS, 0, NO_QUADS[:, 0]
         positions, numbers, revisions = self._find(quads)
         for ids in batches(numbers):
-            statement = room(_SQL["record_removed"])
+            statement = _SQL["record_removed"]
             self._connection.run(statement, statement.bind(ids_json=ids, revision=revision.number))
-            self._connection.run(room(_SQL["delete_quads"]), (ids,))
+            self._connection.run(_SQL["delete_quads"], (ids,))
         return quads[positions], int((revisions != revision.number).sum()), numbers
 
-    def _add(self, quads: Ids, revision: Revision, report: Callable[[int], None] | None, room: Room) -> tuple[Ids, int]:
+    def _add(self, quads: Ids, revision: Revision, report: Callable[[int], None] | None) -> tuple[Ids, int]:
         if not len(quads):
             return NO_QUADS, 0
         connection = self._connection
-        empty = connection.row(room(_SQL["any_quad"])) is None
+        empty = connection.row(_SQL["any_quad"]) is None
         if not empty:
             there = self._find(quads)[0]
             quads = np.delete(quads, there, axis=0) if len(there) else quads
-        restored = self._restorable(quads, revision, room) if revision.removed else {}
+        restored = self._restorable(quads, revision) if revision.removed else {}
         bulk = len(quads) >= _BULK and (
-            empty or len(quads) > connection.value(room(_SQL["count_quads"])) * connection.rebuilding_pays
+            empty or len(quads) > connection.value(_SQL["count_quads"]) * connection.rebuilding_pays
         )
         share = _INSERTED if bulk else 1.0
         written = None if report is None else lambda done: report(int(done * share))
@@ -420,20 +382,19 @@ class Gate:
             if report is not None:
                 report(int(len(quads) * (share + (1 - share) * done / of)))
 
-        table = "quads" if room is here else "memory_quads"
-        with without(connection, "index", table, indexed) if bulk else contextlib.nullcontext():
+        with without(connection, "index", "quads", indexed) if bulk else contextlib.nullcontext():
             new = np.delete(quads, list(restored), axis=0) if restored else quads
-            insert(connection, new, revision.number, room, written)
+            insert(connection, new, revision.number, written)
             for number in sorted(set(restored.values())):
                 group = [position for position, first in restored.items() if first == number]
-                insert(connection, quads[group], number, room)
+                insert(connection, quads[group], number)
         return quads, len(restored)
 
-    def _restorable(self, quads: Ids, revision: Revision, room: Room) -> dict[int, int]:
+    def _restorable(self, quads: Ids, revision: Revision) -> dict[int, int]:
         """Position → first revision, of the quads that this revision itself removed; their removal is forgotten."""
         restorable: dict[int, int] = {}
         forgotten: list[int] = []
-        statement = room(_SQL["restore_quads"])
+        statement = _SQL["restore_quads"]
         for start in range(0, len(quads), _BATCH):
             rows_json = str(quads[start : start + _BATCH].tolist())
             for position, row, first in self._connection.rows(
@@ -442,5 +403,5 @@ class Gate:
                 restorable[start + int(position)] = first
                 forgotten.append(row)
         for ids in batches(np.array(forgotten, dtype=np.int64)):
-            self._connection.run(room(_SQL["delete_removed"]), (ids,))
+            self._connection.run(_SQL["delete_removed"], (ids,))
         return restorable

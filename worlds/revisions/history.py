@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeAlias
@@ -24,7 +24,7 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import InWorld
-from worlds.sql import Statement, aside, here, statements
+from worlds.sql import Statement, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import reading
 from worlds.texts.chunks import ChunkStore
@@ -97,8 +97,6 @@ class History:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
-        self.memories_hidden = False
-        """Whether revisions are told as if there were no memories."""
 
     # -- revisions ------------------------------------------------------------------------------------------------
 
@@ -132,13 +130,12 @@ class History:
             None if time is None else instant(_read_time(name, time) if isinstance(time, str) else time)
             for name, time in (("since", since), ("until", until))
         )
-        filtered = self.memories_hidden or any(given is not None for given in (author, message, begin, end, among))
+        filtered = any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
             below = NEVER if before is None else min(int(before), NEVER)
             statement = _SQL["entries"]
             rows = self._connection.rows(statement, statement.bind(first=self.first, before=below, limit=most))
-            rows = self._without_memories(rows)
             if filtered:
                 rows = [
                     row
@@ -153,27 +150,8 @@ class History:
 
     def numbered(self, revisions: Collection[int]) -> dict[int, Entry]:
         """Number → revision, of those that are not forgotten."""
-        rows = self._without_memories(self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),)))
+        rows = self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),))
         return {entry.revision: entry for entry in self._entries(rows) if entry.revision >= self.first}
-
-    @property
-    def of_memories(self) -> dict[int, Sequence[int]]:
-        """Revision → how many quads of memories it added and removed, of those that did."""
-        read = self._connection.remembered("of memories", lambda: self._connection.rows(_SQL["of_memories"]))
-        return {row[0]: row[1:] for row in read}
-
-    def _without_memories(self, rows: list[Row]) -> list[Row]:
-        """Where memories are hidden, revisions by what they did besides, without the message; those of memories go."""
-        if not self.memories_hidden:
-            return rows
-        theirs = self.of_memories
-        told = (
-            (*row[:3], None, row[4] - theirs[row[0]][0], row[5] - theirs[row[0]][1], *row[6:9], 0)
-            if row[0] in theirs
-            else row
-            for row in rows
-        )
-        return [row for row in told if row[0] not in theirs or any(row[4:8])]
 
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()
@@ -244,24 +222,17 @@ class History:
                 return np.concatenate(pages)
             parameters["page"] = last
 
-    def held(self, after: int, last: int, *, memories: bool = False) -> Ids:
-        """Quads that hold now, with the revision that added them, after one and up to another: int64 [n, 5].
-
-        With `memories`, those of memories instead.
-        """
-        room = aside if memories else here
+    def held(self, after: int, last: int) -> Ids:
+        """Quads that hold now, with the revision that added them, after one and up to another: int64 [n, 5]."""
         first = self._connection.value(_SQL["first_quad"], _SQL["first_quad"].bind(after=after, last=last))
-        return self._rows(
-            room(_SQL["held_rows"]), page=first - 1 if after >= self.first - 1 else 0, after=after, last=last
-        )
+        return self._rows(_SQL["held_rows"], page=first - 1 if after >= self.first - 1 else 0, after=after, last=last)
 
-    def gone(self, removed_after: int, last: int, *, memories: bool = False) -> Ids:
+    def gone(self, removed_after: int, last: int) -> Ids:
         """Quads removed after one revision and added up to another, with both revisions: int64 [n, 6]."""
-        room = aside if memories else here
-        first = self._connection.value(room(_SQL["first_removed"]), (removed_after,))
+        first = self._connection.value(_SQL["first_removed"], (removed_after,))
         if first is None:
             return np.empty((0, 6), dtype=np.int64)
-        return self._rows(room(_SQL["removed_rows"]), page=first - 1, removed_after=removed_after, last=last)
+        return self._rows(_SQL["removed_rows"], page=first - 1, removed_after=removed_after, last=last)
 
     def count(self, revision: int) -> int:
         """The number of quads after a revision."""

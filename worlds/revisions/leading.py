@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from worlds.graph.terms import format_term, listed
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.redirects import REDIRECTS, Redirects, ends
-from worlds.quads.rows import NO_QUADS, difference, distinct, find_quads, in_memories, in_storing_order, unique_quads
+from worlds.quads.rows import NO_QUADS, difference, distinct, find_quads, in_storing_order, unique_quads
 from worlds.quads.substituting import parts_of, substituted, triples_with
 from worlds.revisions.othernames import OtherNames
 from worlds.sql import statements
@@ -147,7 +147,6 @@ class Leading:
         stood = _table([row[2:] for row in self._rows("by_given", removed)], 4)
         added, pairs = self.led(added, np.concatenate([removed, stood]), leads)
         notes = self._notes(given, pairs, leads)
-        pairs = pairs[~in_memories(self._connection, pairs[:, :4])]  # of a memory nothing is remembered beside it
         stands = unique_quads(np.concatenate([some[some[:, 5] >= 0, 4:] for some in (pairs, back)]))
         own = self._own(stands, removed if turn is not None else NO_QUADS)
         plain = difference(added, stands) if turn is None else NO_QUADS  # else a merge may make them
@@ -190,8 +189,7 @@ class Leading:
         """
         images = self.images(removed, leads)
         moved = (images != removed).any(axis=1)
-        private = in_memories(self._connection, removed)
-        kept = [tuple(row) for row in images[moved & private].tolist()]  # of a memory nothing is remembered beside it
+        kept: list[tuple[int, ...]] = []
         dead: list[int] = []
         for _, one, *stands in self._rows("by_given", unique_quads(np.concatenate([removed[moved], said[:, :4]]))):
             dead.append(one)
@@ -284,7 +282,6 @@ class Leading:
         becomes = self.images(moving, new)
         touched = (becomes != moving).any(axis=1)
         touched |= np.isin(moving[:, 0], turn.told[:, 2]) & (moving[:, 3] != self.graph)
-        touched &= ~in_memories(self._connection, moving)
         return moving[touched], since[touched], becomes[touched]
 
     def _there(self, images: Ids, added: Ids, removed: Ids) -> dict[tuple[int, ...], tuple[int, ...]]:

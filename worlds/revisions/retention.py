@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Protocol
 
 from worlds.revisions.history import History, instant, is_number, is_whole
-from worlds.sql import aside, here, statements
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _QUERIES = statements("queries.sql")
@@ -112,8 +112,7 @@ class Forgetting:
             target = min(target, self._connection.value(statement, statement.bind(time=instant(time))) or first)
         if target <= first:
             return 0
-        for room in (here, aside):
-            self._connection.run(room(_SQL["forget_removed"]), (target,))
+        self._connection.run(_SQL["forget_removed"], (target,))
         self._connection.run(_SQL["forget_revisions"], (target,))
         self._connection.run(_MERGED["forget_before"], (target,))
         self._connection.run(_QUERIES["set_meta"], ("history_from", target))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from worlds.errors import ArgumentError, ConflictError, ReadOnlyError
-from worlds.quads.dataset import SCOPE_ALONE
+from worlds.errors import ArgumentError, ConflictError
 from worlds.quads.dictionary import Dictionary, Ids
-from worlds.quads.rows import find_quads, in_memories
+from worlds.quads.rows import find_quads
 from worlds.revisions.diff import named
 from worlds.revisions.history import NEVER, History
 from worlds.sql.connection import Connection
@@ -25,17 +24,12 @@ def inverse(
         raise ArgumentError("there is no revision 0: it stands for the empty world", kind="revision")
     history.require(revision, history.first)
     entry = history.numbered([revision]).get(revision)
-    if entry is None:  # one of memories, where these are hidden
+    if entry is None:
         raise ArgumentError(f"there is no revision {revision}", kind="revision")
-    if history.memories_hidden and revision in history.of_memories:
-        raise ReadOnlyError(SCOPE_ALONE, kind="scope")
     if entry.purged and not force:
         told = f"revision {revision} cannot be undone as a whole: some of its quads were purged; force leaves those out"
         raise ConflictError(told)
-    held, gone = (
-        np.concatenate([part(revision - 1, last, memories=one) for one in (False, True)])
-        for part, last in ((history.held, revision), (history.gone, NEVER))
-    )
+    held, gone = (part(revision - 1, last) for part, last in ((history.held, revision), (history.gone, NEVER)))
     lost, taken = gone[gone[:, 4] == revision, :4], gone[gone[:, 5] == revision, :4]
     back, again = (
         held_quads(connection, lost),
@@ -45,8 +39,7 @@ def inverse(
     if len(conflicts) and not force:
         removals = {tuple(quad): number for *quad, _, number in gone.tolist()}  # the last one of each
         absent = [removals[tuple(quad)] for quad in conflicts[: len(lost) - len(back)].tolist()]
-        later = {*absent, *again[:, 1].tolist()}
-        raise ConflictError(_conflict(connection, dictionary, revision, conflicts, later))
+        raise ConflictError(_conflict(dictionary, revision, conflicts, {*absent, *again[:, 1].tolist()}))
     quads = np.delete(taken, again[:, 0], axis=0)
     return quads, np.concatenate([held[:, :4], lost[back[:, 0]]])
 
@@ -57,13 +50,12 @@ def held_quads(connection: Connection, quads: Ids) -> Ids:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def _conflict(connection: Connection, dictionary: Dictionary, revision: int, quads: Ids, later: set[int]) -> str:
+def _conflict(dictionary: Dictionary, revision: int, quads: Ids, later: set[int]) -> str:
     numbers = list(map(str, sorted(later)))
     which = f"revision {numbers[0]}"
     if len(numbers) > 1:
         which = f"revisions {', '.join(numbers[:-1])} and {numbers[-1]}"
-    shown = quads[~in_memories(connection, quads)]
-    examples = named(dictionary, shown) if len(shown) else "of a memory"
+    examples = named(dictionary, quads)
     return (
         f"revision {revision} cannot be undone as a whole, because {which} changed {_counted(len(quads))} of it "
         f"back: {examples}; undo {'it' if len(numbers) == 1 else 'them'} first, or force, which leaves "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,9 +29,6 @@ class Forwarding(Parts):
     @property
     def _whole(self) -> Parts:
         return self._world  # type: ignore[no-any-return]
-
-    def _within(self, graph: object) -> contextlib.AbstractContextManager[None]:
-        return self._world._gate.within(self._slice.require)  # type: ignore[no-any-return]
 
     def _inside(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
         """What a verb of the world gives, which may change the scope's graphs alone."""

@@ -20,9 +20,9 @@ from worlds.graph.terms import GraphName, to_oxigraph
 from worlds.quads.dataset import default_graph, set_default_graph
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches, hash_of
-from worlds.quads.rows import NO_QUADS, difference, distinct, memories_among
+from worlds.quads.rows import NO_QUADS, difference, distinct
 from worlds.scopes.borrowing import Borrowing
-from worlds.sql import Statement, aside, here, schema, statements
+from worlds.sql import Statement, schema, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.rebuilding import without
 from worlds.sql.values import as_text
@@ -105,7 +105,7 @@ class Slice:
         self._uncertain = False  # whether an open transaction was followed, which may be undone
         self.last_term = 0  # of the world; what the slice's own writes number lies behind it
         self._revision = 0
-        self._last: dict[bool, tuple[int, int]] = {}  # of others, and of memories: the last quad, and the last removed
+        self._last = 0, 0  # the last quad, and the last removed
         self._adopted: object = None  # the world's policy, as it is stored
         self._recorded: Row | None = None  # the world's row of that revision
         self._sources: list[tuple[Any, ...]] = []
@@ -204,17 +204,14 @@ class Slice:
         added: list[Ids] = [np.empty((0, 6), dtype=np.int64)]
         removed: list[Ids] = [np.empty((0, 6), dtype=np.int64)]
         numbers = self._numbers()
-        private = set(memories_among(base, np.array(numbers)).tolist())
-        for room, among in ((here, [one for one in numbers if one not in private]), (aside, sorted(private))):
-            last_quad, last_removed = self._last.get(room is aside, (0, 0))
-            for number in among:
-                named = number != DEFAULT_GRAPH_ID
-                statement = room(_SQL["quads_of_named" if named else "quads_of_default"])
-                given = {"graph": number} if named else {}
-                added += self._pages(statement, last_quad, **given)
-            if among:
-                removed += self._pages(room(_SQL["removed"]), last_removed, graphs_json=str(among))
-            self._last[room is aside] = base.value(room(_SQL["last_quad"])), base.value(room(_SQL["last_removed"]))
+        last_quad, last_removed = self._last
+        for number in numbers:
+            named = number != DEFAULT_GRAPH_ID
+            statement = _SQL["quads_of_named" if named else "quads_of_default"]
+            added += self._pages(statement, last_quad, **({"graph": number} if named else {}))
+        if numbers:
+            removed += self._pages(_SQL["removed"], last_removed, graphs_json=str(numbers))
+        self._last = base.value(_SQL["last_quad"]), base.value(_SQL["last_removed"])
         return np.concatenate(added), np.concatenate(removed)
 
     def _numbers(self) -> list[int]:
@@ -236,8 +233,7 @@ class Slice:
     def _count(self, base: Connection) -> int:
         numbers = self._numbers()
         named = [number for number in numbers if number != DEFAULT_GRAPH_ID]
-        private = set(memories_among(base, np.array(named)).tolist())
-        counts = (base.value((aside if one in private else here)(_SQL["count_named"]), (one,)) for one in named)
+        counts = (base.value(_SQL["count_named"], (one,)) for one in named)
         return int(sum(counts) + (base.value(_SQL["count_default"]) if DEFAULT_GRAPH_ID in numbers else 0))
 
     def _set(self, base: Connection) -> None:

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.blanknodes import blank_nodes, renamed
-from worlds.graph.terms import GraphName
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Ids
 from worlds.quads.interner import Interner
-from worlds.quads.namespaces import Namespaces
 from worlds.quads.rows import NO_QUADS, distinct
 from worlds.revisions.diff import Diff
 from worlds.revisions.waiting import Waiting
 from worlds.revisions.writer import Progress, Writer, Writing
-from worlds.scopes.slice import Slice, SliceConnection
+from worlds.scopes.slice import Slice
 from worlds.verbs.parts import Parts
-
-
-class ScopedNamespaces(Namespaces):
-    """The prefixes of a scope; quads without a graph are of its one graph."""
-
-    def __init__(self, connection: SliceConnection, graph: GraphName | None) -> None:
-        super().__init__(connection)
-        self._graph = graph
-
-    @property
-    def home(self) -> GraphName | None:
-        """The one graph of the scope."""
-        return self._graph
-
-    def quads(self, given: Iterable[object]) -> list[ox.Quad]:
-        """Quads given as `World.add` takes them."""
-        graph = self._graph
-        return [
-            quad if graph is None or quad.graph_name != DEFAULT_GRAPH else _in_graph(quad, graph)
-            for quad in super().quads(given)
-        ]
-
-
-def _in_graph(quad: ox.Quad, graph: GraphName) -> ox.Quad:
-    return ox.Quad(quad.subject, quad.predicate, quad.object, graph)
 
 
 class ScopedWriter(Writer):

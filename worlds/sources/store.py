@@ -228,6 +228,8 @@ class Ownership:
         self._connection = connection
         self._allowed: str | None = None
         self._lifted = False
+        self.reserved: int | None = None
+        """The graph of a memory's world that is written only where all graphs may be."""
 
     @contextlib.contextmanager
     def lifted(self) -> Iterator[None]:
@@ -260,6 +262,8 @@ class Ownership:
         """ReadOnlyError for quads, int64 [n, 4], in the graph of a source that is not the block's."""
         if self._lifted:
             return
+        if self.reserved is not None and (quads[:, 3] == self.reserved).any():
+            raise ReadOnlyError("a memory only sees its world: change what it sees in the world itself", kind="scope")
         owned: dict[int, str] = dict(self._connection.rows(_SQL["owned"]))
         taken = [owned[graph] for graph in owned if owned[graph] != self._allowed and (quads[:, 3] == graph).any()]
         if taken:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -60,7 +60,6 @@ class SparqlIndex(Follower):
         self._users = 0  # of the store, one within another
         self._asked = 0.0  # seconds that queries have taken on disk
         self._move: Move | None = None
-        self.remembered: Callable[[ox.NamedNode], Iterable[ox.Quad]] | None = None  # a memory, where it stands aside
         self._connection = connection
         self._dictionary = dictionary
         self._store: ox.Store | None = None
@@ -139,8 +138,8 @@ class SparqlIndex(Follower):
 
     @contextlib.contextmanager
     def with_own(self, store: ox.Store, query: Query) -> Iterator[None]:
-        """Let the store have those of the world's own graphs, and of memories, in the block, that a query names."""
-        named, quads = quads_named(self._connection, self._dictionary, query, self.remembered, on_disk=self.on_disk)
+        """Let the store have those of the world's own graphs, in the block, that a query names."""
+        named, quads = quads_named(self._connection, self._dictionary, query)
         store.extend(quads)
         try:
             with self.merging.astray() if quads else contextlib.nullcontext():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +13,7 @@ from worlds.errors import QueryError
 from worlds.graph.lexical import canonical_quads, is_by_value
 from worlds.graph.query.query import Query
 from worlds.graph.terms import GraphName, NamedGraph
-from worlds.graph.update.target import Rows, Target
+from worlds.graph.update.target import Rows
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.reader import quad_ids
@@ -25,45 +25,6 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-
-
-class Watched:
-    """A `Target` whose graphs are looked at before they are: `look` raises for one that the client may not name."""
-
-    def __init__(self, target: Target, look: Callable[[Iterable[object]], object]) -> None:
-        self._target = target
-        self._look = look
-        self.select, self.graphs = target.select, target.graphs
-
-    def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
-        """Remove quads, then add quads."""
-        self._look({quad.graph_name for quad in (*added, *removed)})
-        self._target.apply(added, removed)
-
-    def exists(self, graph: NamedGraph) -> bool:
-        """Whether there is a named graph."""
-        self._look([graph])
-        return self._target.exists(graph)
-
-    def create(self, graph: NamedGraph) -> None:
-        """Make an empty graph."""
-        self._look([graph])
-        self._target.create(graph)
-
-    def clear(self, graph: GraphName, *, drop: bool) -> None:
-        """Remove all quads of a graph."""
-        self._look([graph])
-        self._target.clear(graph, drop=drop)
-
-    def copy(self, source: GraphName, destination: GraphName) -> None:
-        """Add the quads of a graph to another one."""
-        self._look([source, destination])
-        self._target.copy(source, destination)
-
-    def load(self, iri: str, graph: NamedGraph | None) -> None:
-        """Add what is found at an IRI to a graph."""
-        self._look([graph])
-        self._target.load(iri, graph)
 
 
 class WorldTarget:

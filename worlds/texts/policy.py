@@ -17,6 +17,7 @@ from worlds.graph.terms import to_oxigraph
 from worlds.texts.markdown import MARKDOWN
 
 TOKENIZERS = ("porter", "unicode", "trigram")
+MEMORY_SEES = ("nothing", "vocabulary", "all")
 ROLES = ("label", "alias", "description", "valid_from", "valid_to", "other")
 _TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _TOLD_ELSEWHERE = 0.3  # the default weight of a text that stands in its entity's profile, too
@@ -123,6 +124,9 @@ class TextPolicy:
     the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.mint`.
     `time_zone` is that of dates and times of facts that name none: "UTC", or a name such as "Europe/Berlin".
     `follow_merges` has what comes in under the name of an entity that was merged stand under the one that was kept.
+    `memory_depth` is how many parts of a memory's scope, from 1 to 3, name its file; narrower scopes are graphs in it.
+    `memory_sees` is what a memory sees of this world: "nothing", "vocabulary" (classes, predicates, labels, shapes and
+    redirects) or "all".
     `search` are options of `World.search` that hold in this world unless a call gives others.
     """
 
@@ -143,6 +147,8 @@ class TextPolicy:
     iris: Mapping[str, str] = field(default_factory=dict)
     time_zone: str = "UTC"
     follow_merges: bool = True
+    memory_depth: int = 2
+    memory_sees: Literal["nothing", "vocabulary", "all"] = "vocabulary"
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -189,6 +195,10 @@ class TextPolicy:
             raise TypeError(f"profile_values is a whole number, not {self.profile_values!r}")
         if not 0 <= self.profile_values <= 1_000_000:
             raise ValueError(f"profile_values is {self.profile_values}; it must be between 0 and 1,000,000")
+        if type(self.memory_depth) is not int or not 1 <= self.memory_depth <= 3:
+            raise ValueError(f"memory_depth is 1, 2 or 3, not {self.memory_depth!r}")
+        if self.memory_sees not in MEMORY_SEES:
+            raise ValueError(f"memory_sees is one of {', '.join(MEMORY_SEES)}, not {self.memory_sees!r}")
         if self.tokenizer not in TOKENIZERS:
             raise ValueError(f"tokenizer is one of {', '.join(TOKENIZERS)}, not {self.tokenizer!r}")
         if self.language is not None and not (isinstance(self.language, str) and _TAG.fullmatch(self.language)):
@@ -260,6 +270,8 @@ class TextPolicy:
                 "iris": dict(self.iris),
                 "time_zone": self.time_zone,
                 "follow_merges": self.follow_merges,
+                "memory_depth": self.memory_depth,
+                "memory_sees": self.memory_sees,
             }
         )
 
@@ -294,6 +306,8 @@ _FIELDS = (
     "iris",
     "time_zone",
     "follow_merges",
+    "memory_depth",
+    "memory_sees",
 )
 
 
@@ -346,6 +360,8 @@ _READ: Mapping[str, Read] = {
     "search": lambda value, iri: dict(value),
     "time_zone": lambda value, iri: value or "UTC",
     "follow_merges": lambda value, iri: value,
+    "memory_depth": lambda value, iri: int(value),
+    "memory_sees": lambda value, iri: value,
     "iris": lambda value, iri: {"namespace": value} if isinstance(value, str) and value else dict(value or {}),
 }
 """How each field is read from JSON."""

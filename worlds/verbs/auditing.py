@@ -124,7 +124,6 @@ class Auditing(Parts):
                 kind="duplicate",
                 minimum=None,
                 limit=None,
-                memories=not self._gate.memories,
             )
             if one.confidence is not None
         ]
@@ -148,7 +147,6 @@ class Auditing(Parts):
                 kind=None,
                 minimum=None,
                 limit=None,
-                memories=not self._gate.memories,
             )
             redirects = self._provenances.of((None, None, None), REDIRECTS)
             different = self._provenances.of((None, _DIFFERENT, None), None)

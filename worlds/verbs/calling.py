@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from worlds.graph.query.running import Interruptible, works
-from worlds.quads.dataset import is_memory
 from worlds.sql.drivers import ended_by
 from worlds.sql.retrying import retried
 from worlds.verbs.table import VERBS
@@ -33,7 +32,7 @@ def verb(verb: V) -> V:
     if not reads:
         method = allowed(about.name, retried(method) if about.retried else method)
     elif about.name not in AT_ONCE:
-        method = stoppable(in_memories(method) if "graphs" in about.options else method)
+        method = stoppable(method)
     return typed(about, method)  # type: ignore[no-any-return]  # the same signature
 
 
@@ -51,20 +50,6 @@ def allowed(what: str, method: F) -> F:
         return method(world, *arguments, **options)
 
     return asked  # type: ignore[return-value]  # the same signature
-
-
-def in_memories(verb: F) -> F:
-    """The verb, which reads memories that its option `graphs` names through a scope of these graphs."""
-
-    @functools.wraps(verb)
-    def scoped(world: Any, *arguments: Any, **options: Any) -> Any:
-        given = options.get("graphs")
-        named = [given] if isinstance(given, str) or hasattr(given, "value") else given
-        if isinstance(named, list | tuple | set | frozenset) and any(map(is_memory, named)):
-            world = world.only(graphs=given)
-        return verb(world, *arguments, **options)
-
-    return scoped  # type: ignore[return-value]  # the same signature
 
 
 def stoppable(verb: F) -> F:

@@ -9,7 +9,6 @@ import pyoxigraph as ox
 
 from worlds.curation.changing.merging import Merge, Redirect, Split
 from worlds.errors import ArgumentError, ConflictError
-from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -166,29 +165,19 @@ class Deciding(Querying, Writing):
         """The proposals, the oldest first: the open ones, those of another `status`, or of "any", as None is.
 
         `entity` is the subject or object of a quad in it, or one to be merged, or several of which one is; `minimum`
-        the lowest confidence. Those that change a memory are told in its scope. At most `limit` are given, of those
+        the lowest confidence. At most `limit` are given, of those
         `after` one, by its number; `.total` is how many there are from there on, and `.notes` say how to go on.
         """
         about = None if entity is None else [self._namespaces.entity(one) for one in listed(entity)]
         return self._proposals.find(
             status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit,
-            memories=not self._gate.memories, after=after,
+            after=after,
         )  # fmt: skip
 
     @verb
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""
-        return self._shown(id)
-
-    def _shown(self, id: int) -> Proposal:
-        """A proposal, unless it is of a memory and memories are hidden."""
-        found = self._proposals.get(id)
-        if self._namespaces.memories_hidden:
-            added, removed = found.quads
-            relied = [quad[3] for quad in found.relies_on]
-            if any(map(is_memory, [*(one.graph_name for one in (*added, *removed)), *relied])):
-                raise ArgumentError(f"there is no proposal {id}", kind="proposal")
-        return found
+        return self._proposals.get(id)
 
     @verb
     def amend(
@@ -211,7 +200,7 @@ class Deciding(Querying, Writing):
         ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
         nothing; QueryError for an update of more than `max_quads`.
         """
-        self._shown(id)
+        self._proposals.get(id)
         diff: Change | Diff | None = None
         if not add is remove is update is None:
             with self._writer.trial() as trial:
@@ -237,7 +226,7 @@ class Deciding(Querying, Writing):
         what it relies on has changed; with `force=True` that is no error, and what is left to do is done. The guard
         validates it as any write; one that is set to queue writes only notes, since somebody has looked at this one.
         """
-        self._shown(id)
+        self._proposals.get(id)
         with self._ownership.of_proposal(id):
             return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
@@ -263,7 +252,7 @@ class Deciding(Querying, Writing):
     @verb
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
         """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
-        self._shown(id)
+        self._proposals.get(id)
         return self._proposals.reject(id, why, reviewer=reviewer)
 
     @verb

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder
-from worlds.errors import ConflictError
+from worlds.errors import ConflictError, ReadOnlyError
 from worlds.graph.query.running import Running
 from worlds.quads.delta import Followers
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects
-from worlds.quads.rows import quads_of
 from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.gate import Gate
 from worlds.revisions.history import History
@@ -70,6 +69,8 @@ if TYPE_CHECKING:
     from worlds.entities.schema import Schema
     from worlds.entities.similar import SimilarEntities
     from worlds.graph.query.query import Query
+    from worlds.memory.files import Memories
+    from worlds.memory.memory import Memory
     from worlds.rules.checking import ShapeChecker
     from worlds.sources.registry import Sources
     from worlds.sources.syncing import Syncing
@@ -106,7 +107,6 @@ class Parts:
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
-        self._sparql.remembered = lambda graph: self.only(graphs=graph)._stored(graph)
         self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
         self._guard = Guard(
             connection,
@@ -229,11 +229,28 @@ class Parts:
 
         return Tables(self._namespaces, predicates, best, exists)
 
-    _told_in: tuple[Any, str | None] = None, None  # of a memory: the world, and the namespace of new entities
+    _entire = True
+    """Whether it is a world as it is now, and not a view of one."""
+    _memory: Memory | None = None
+    """The memory whose world it is."""
 
-    def _stored(self, graph: ox.NamedNode) -> list[ox.Quad]:
-        with self._connection.snapshot():
-            return list(quads_of(self._connection, self._dictionary, self._dictionary.find([graph])[0]))
+    @cached_property
+    def _memories(self) -> Memories:
+        from worlds.memory.files import Memories
+
+        return Memories(self)
+
+    def _memory_of(self, scope: object) -> Memory:
+        """The memory of a scope, for whoever sees this world; see `World.memory`."""
+        if self._memory is not None:
+            return self._memory.within(scope, self)
+        if not self._entire:
+            raise ReadOnlyError("the memories of a world are for who sees it whole, as it is now", kind="scope")
+        return self._memories.of(scope)
+
+    def _beside(self, path: str, *, make: bool) -> Any:
+        """Another world, of the file at `path`, opened as this one was."""
+        raise NotImplementedError
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""

@@ -27,7 +27,6 @@ from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
-    from worlds.graph.update.target import Target
     from worlds.quads.dataset import DefaultGraphSetting
     from worlds.questions.keeping import Questions
     from worlds.sparql.explaining import QueryExplanation
@@ -222,7 +221,7 @@ class Querying(Knowing):
             )
             names = {"w": NAMESPACE, **asked.prefixes}
             run_update(
-                text, self._looked_at(target), prefixes=names, bindings=asked.bindings, using=using,
+                text, (target), prefixes=names, bindings=asked.bindings, using=using,
                 limits=asked.started().limits,
             )  # fmt: skip
         change = revision.change
@@ -231,12 +230,6 @@ class Querying(Knowing):
         changed = change.added or change.removed or "where" not in text.lower()
         strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
-
-    def _looked_at(self, target: Target) -> Target:
-        """What an update works on, where memories are hidden without them."""
-        from worlds.sparql.updates import Watched
-
-        return Watched(target, self._namespaces.allow) if self._namespaces.memories_hidden else target
 
     @functools.cached_property
     def _questions(self) -> Questions:

@@ -92,15 +92,18 @@ class Reading(Parts):
         called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads.
 
         `everything` writes a new folder of plain files in the place of a file: the quads by revision, and all else that
-        is no index: policies, proposals, sources, memories, vectors. `worlds.restore` makes a world of it again. The
-        files are not encrypted, also where the world is. OpenError if there is something at `target` already.
+        is no index: policies, proposals, sources, vectors, and its memories in folders of their own. `worlds.restore`
+        makes a world of it again. The files are not encrypted, also where the world is. OpenError if there is something
+        at `target` already.
         """
         if everything:
             if hasattr(target, "write") or not (format is None and graph is None and table is None):
                 raise ArgumentError("everything is written to a folder: give its name, without format, graph and table")
             from worlds.file.archive import write_archive
 
-            return write_archive(self._connection, self._dictionary, self._embeddings.stored, file_name(target))
+            folder = file_name(target)
+            count = write_archive(self._connection, self._dictionary, self._embeddings.stored, folder)
+            return count + self._memories.export(folder)
         name = None if graph is None else self._namespaces.graph(graph)
         if table is not None:
             from worlds.sources.tables.writing import write_table
@@ -120,7 +123,7 @@ class Reading(Parts):
         """What the world holds: counts, sizes, the embedder, what is pending."""
         from worlds.file.stats import stats
 
-        return stats(self._connection, self._embeddings, without_memories=self._namespaces.memories_hidden)
+        return stats(self._connection, self._embeddings)
 
     @verb
     def check(self) -> CheckReport:
@@ -133,9 +136,12 @@ class Reading(Parts):
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the world to a new file, as of now; other processes may go on.
 
+        The files of its memories are copied into a folder beside it, each as of now.
+
         OpenError if there is something at `path` already, or it cannot be written.
         """
         backup(self._connection, file_name(path))
+        self._memories.backup(file_name(path))
 
     @verb
     def compact(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -60,20 +59,13 @@ class Remembering(Parts):
 
     @verb
     def memory(self, *, scope: object) -> Memory:
-        """What an assistant was told for somebody or something: the `Memory` of a scope, ("user", "ann").
+        """Give what an assistant was told for somebody or something: the `Memory` of a scope, ("user", "ann").
 
-        It is the graph <urn:worlds:memory:user/ann>. No search, query, overview or export sees it that does not name
-        it; one that names it by `graphs`, and a scope (`only`) that has it, see it with those beneath it, such as
-        ("user", "ann", "project", "x"). A query that names it by GRAPH is asked of such a scope. ArgumentError for what
-        is no scope, ReadOnlyError for one outside of the graphs that this world is seen through.
+        It is a world of its own, in a file beside this one's that is made when it is first told something, and that
+        nothing sees which is asked of this world. ArgumentError for what is no scope. ReadOnlyError for a part of a
+        world, or for the world as it was; a memory's own world has those of narrower scopes.
         """
-        from worlds.memory.memory import Memory
-
-        return Memory(self, scope, self._whole)
-
-    def _within(self, graph: object) -> contextlib.AbstractContextManager[None]:
-        """Have the block's writes touch nothing but what whoever sees this world may."""
-        return contextlib.nullcontext()
+        return self._memory_of(scope)
 
     def _fused(self, worlds: Mapping[str, Any], question: str, options: Mapping[str, Any]) -> SearchResults:
         """A search of several worlds in one ranking."""
@@ -81,18 +73,6 @@ class Remembering(Parts):
         from worlds.verbs.grouped import searches_of
 
         return GroupSearches({name: searches_of(world) for name, world in worlds.items()}).run(question, **options)
-
-    @property
-    def memories_hidden(self) -> bool:
-        """Whether memories are neither read nor written, there or not, but through a scope that has them.
-
-        False at first. A server sets it for who has no scope. It is this object's, and not kept in the file.
-        """
-        return self._namespaces.memories_hidden
-
-    @memories_hidden.setter
-    def memories_hidden(self, hidden: bool) -> None:
-        self._namespaces.memories_hidden = self._gate.memories_refused = self._history.memories_hidden = hidden
 
     @verb
     def provenance(

@@ -125,9 +125,7 @@ class Stating(Deciding):
         is named within the memory. The world's shapes do not see memories.
         """
         if scope is not None:
-            from worlds.memory.names import graph_of
-
-            receipt: Receipt = self.only(graphs=graph_of(scope)).tell(
+            receipt: Receipt = self._memory_of(scope).tell(
                 facts, graph=graph, context=context, vocabulary=vocabulary, author=author, message=message,
                 embed=embed, dry_run=dry_run,
             )  # fmt: skip
@@ -154,7 +152,9 @@ class Stating(Deciding):
 
     @cached_property
     def _teller(self) -> Teller:
-        wider, namespace = self._told_in
+        memory = self._memory
+        wider = None if memory is None else memory.around
+        namespace = None if memory is None else f"{memory.graph}#entity/"
         from worlds.curation.claims.telling import Teller
 
         def resolve(name: str, **options: Any) -> Any:

@@ -123,10 +123,9 @@ class Proposals:
         kind: str | None,
         minimum: float | None,
         limit: int | None,
-        memories: bool,
         after: int | None = None,
     ) -> Listed:
-        """The proposals that all of this holds for; see `World.proposals`. With `memories`, those of memories too."""
+        """The proposals that all of this holds for; see `World.proposals`."""
         if status is not None and status not in get_args(Chosen):
             raise ValueError(f"status is one of {', '.join(get_args(Chosen))}, not {status!r}")
         if limit is not None and not is_whole(limit):
@@ -141,7 +140,6 @@ class Proposals:
             minimum=share(minimum, "minimum"),
             entities_json=None if entities is None else json.dumps([str(entity) for entity in entities]),
             limit=_MOST if limit is None else min(limit, _MOST),
-            memories=int(memories),
             after=min(after or 0, _MOST),
         )
         with self._connection.snapshot():

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from worlds.curation.forms.form import Form
 from worlds.entities.describing import Description
-from worlds.errors import ArgumentError
+from worlds.errors import ArgumentError, ReadOnlyError
 from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad, Record, Spare
 from worlds.graph.terms import quad_to_rdflib
@@ -352,6 +352,8 @@ def _job_of(verb: Verb) -> None:
 
     def told(world: World, options: Mapping[str, Any]) -> dict[str, Any]:
         quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
+        if options.get("scope") and world.scope is None:  # there or not
+            raise ReadOnlyError("a memory is for who has a scope that names it", kind="scope")
         found = getattr(world, verb.name)(**{**options, **quads})
         if verb.name not in _NAMES:
             return found.to_dict()  # type: ignore[no-any-return]

@@ -67,7 +67,6 @@ def together(world: World, own: str, beside: Mapping[str, Path], embedder: Embed
         members = {own: world}
         for name, path in beside.items():
             one = stack.enter_context(worlds.open(path, embedder=embedder, read_only=True, create=False))
-            one.memories_hidden = world.memories_hidden
             members[name] = one if world.scope is None else one.only(graphs=world.scope)
         yield stack.enter_context(worlds.group(members, embedder=embedder))
 

@@ -217,7 +217,6 @@ class Worker:
             if job.write and not self._write:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
             scope = request.scope
-            self._worlds.get(request.world).memories_hidden = scope is None
             if scope is not None:  # what is copied of the world stays, and is no memory of the request's
                 self._worlds.get(request.world).only(graphs=scope).count()
             _limit_memory(0 if job.unlimited else self._duties.max_memory)
