@@ -655,9 +655,15 @@ def test_the_parameters_of_a_search_are_those_of_the_library() -> None:
     ]
     assert [option.name for option in options_of("search", "text")] == expected
     told = document("kb")["paths"]["/search"]
-    assert [parameter["name"] for parameter in told["get"]["parameters"]] == ["q", *expected, "facets", "world"]
+    assert [parameter["name"] for parameter in told["get"]["parameters"]] == [
+        "q",
+        *expected,
+        "as_of",
+        "facets",
+        "world",
+    ]
     properties = told["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
-    assert list(properties) == ["q", *expected, "facets", "world"]
+    assert list(properties) == ["q", *expected, "as_of", "facets", "world"]
 
 
 def test_the_documents_references_and_names_are_sound(client: httpx.Client) -> None:
