@@ -15,7 +15,6 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
-from worlds.memory.names import is_memory, scope_of
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.revisions.writer import Progress as Progress
@@ -197,15 +196,9 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         it names none and there is one, and is a ReadOnlyError of the kind "scope" where it touches another graph; so
         are settings, backups and all else that is of the whole world. What is read is kept in memory, some 500 bytes a
         quad, and brought in step before each reading; the first one copies it, at some 100,000 quads a second.
-        ValueError where no graph is named. The graph of a memory, <urn:worlds:memory:user/ann>, alone, gives that
-        memory's own world.
+        ValueError where no graph is named.
         """
-        names = self._names(graphs)
-        if not any(map(is_memory, names)):
-            return self._only(names)
-        if len(names) > 1:
-            raise ReadOnlyError("a scope is of graphs of the world, or of one memory", kind="scope")
-        return self._memory_of(scope_of(str(names[0]).strip("<>"))).world  # type: ignore[no-any-return]
+        return self._only(self._names(graphs))
 
     def _only(self, names: tuple[GraphName, ...]) -> World:
         """The scope of some graphs."""

@@ -130,7 +130,8 @@ def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
     assert "zebra" not in str(world.diff(0).added)
     assert world.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is False
     assert "zebra" not in str([hit.text for hit in world.search("zebra", graphs=graph)])
-    assert "zebra" not in str([world.history(), world.stats()])
+    assert "zebra" not in str([world.history(), world.stats(), list(world.only(graphs=[graph]).quads())])
+    assert "zebra" not in str(world.verify((f"{graph}#key/z", "schema:text", "zebra"), graphs=[graph]).to_dict())
     # Its own world has all of it.
     seen = ann.world
     assert "zebra" in seen.search("zebra")[0].text

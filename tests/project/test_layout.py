@@ -30,6 +30,7 @@ OPEN_TO_DOORS = {
     "worlds.embedders.exported",
     "worlds.embedders.models.find_local",
     "worlds.embedders.models.installed",
+    "worlds.memory.names.seen_through",  # what a key or an agent is shown
     "worlds.search.rerank.DEFAULT_RERANKER",
     "worlds.search.rerank.how_to_get",
     "worlds.embedders.reason_without",

@@ -9,6 +9,7 @@ from typing import Any
 
 import worlds
 from worlds import World
+from worlds.memory.names import seen_through
 from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
 from worlds.server.api.parameters import Parameter
@@ -46,7 +47,7 @@ def pair(scoped: bool) -> list[World]:
         w.load(DATA.encode(), format="turtle", graph=graph)
         hidden, beside = (f"{E}shut", f"{E}{who}") if scoped else (f"{MEMORY}ann", f"{MEMORY}{who}")
         quads = [(*one, hidden) for one in secrets(names)]
-        inside, other = (w.only(graphs=one) for one in (hidden, beside))
+        inside, other = (seen_through(w, [one]) for one in (hidden, beside))
         inside.add(quads if names is ONE else [*quads, (f"{E}x", f"{E}y", '"more of them"', hidden)], author="ann")
         other.add([(f"{E}zoe", f"{E}likes", '"a quad"', beside)], author="ann")
         inside.state(f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", valid_from="2020", graph=hidden, author="ann")

@@ -9,6 +9,7 @@ from worlds.cli.command import command
 from worlds.cli.memory import parts
 from worlds.cli.options import PATH, embedder_of, given, of_settings, settings_of
 from worlds.errors import WorldsError
+from worlds.memory.names import seen_through
 
 _OPTIONS = {
     "host": "mcp.host",
@@ -60,7 +61,7 @@ def mcp(path: str, *, http: bool, **given: Any) -> None:
         if settings["mcp.tools"] == "memory":
             world.memory(scope=parts(settings["mcp.memory"]))  # an error for what is no scope
         service = Service(
-            world.only(graphs=graphs) if (graphs := settings["mcp.graphs"]) else world,
+            seen_through(world, graphs) if (graphs := settings["mcp.graphs"]) else world,
             token_budget=settings["mcp.token_budget"],
             author=settings["author"],
             allow_writes=writes,

@@ -18,6 +18,7 @@ from worlds.aio import Work
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.mcp.hints import Hints
 from worlds.mcp.rendering import Budget, Terms
+from worlds.memory.names import seen_through
 from worlds.server.errors import Forbidden
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Service:
         if not mine:
             raise Forbidden("the graphs of this key are not among those that this server shows")
         made = copy.copy(self)
-        made.world = self.world.only(graphs=mine)
+        made.world = seen_through(self.world, mine)
         made.world.pattern_timeout = PATTERN_SECONDS
         made.hints = Hints(made.world)
         return made

@@ -6,11 +6,12 @@ import hashlib
 import re
 import uuid
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pyoxigraph as ox
 
-from worlds.errors import ArgumentError
+from worlds.errors import ArgumentError, ReadOnlyError
 from worlds.graph.terms import RDF, XSD
 
 MEMORY = "urn:worlds:memory:"
@@ -79,6 +80,18 @@ def scope_in(file: str) -> tuple[str, ...] | None:
         return None
     _, *parts = file.split(".")
     return tuple(bytes(_escaped.sub(lambda found: chr(int(found[1], 16)), part), "latin-1").decode() for part in parts)
+
+
+def seen_through(world: Any, graphs: Sequence[str]) -> Any:
+    """The world seen through graphs, as `World.only` gives it; that of a memory where they name one.
+
+    ReadOnlyError for several memories, and for a memory beside other graphs.
+    """
+    if not any(map(is_memory, graphs)):
+        return world.only(graphs=graphs)
+    if len(graphs) > 1:
+        raise ReadOnlyError("a scope is of graphs of the world, or of one memory", kind="scope")
+    return world.memory(scope=scope_of(graphs[0].strip("<>"))).world
 
 
 def checked(what: str, given: object, most: int = _LONGEST) -> str:

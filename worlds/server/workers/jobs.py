@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import worlds
+from worlds.memory.names import seen_through
 from worlds.server.workers.starting import MODULES as MODULES
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def together(world: World, own: str, beside: Mapping[str, Path], embedder: Embed
         members = {own: world}
         for name, path in beside.items():
             one = stack.enter_context(worlds.open(path, embedder=embedder, read_only=True, create=False))
-            members[name] = one if world.scope is None else one.only(graphs=world.scope)
+            members[name] = one if world.scope is None else seen_through(one, list(map(str, world.scope)))
         yield stack.enter_context(worlds.group(members, embedder=embedder))
 
 

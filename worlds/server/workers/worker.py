@@ -30,6 +30,7 @@ from typing import Any, Literal
 
 import worlds
 from worlds.errors import ArgumentError, EmbedderError, WorldsError
+from worlds.memory.names import seen_through
 from worlds.remote.status import replica_at
 from worlds.server.errors import Busy, Problem
 from worlds.server.workers.jobs import Job, load_jobs
@@ -218,11 +219,11 @@ class Worker:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
             scope = request.scope
             if scope is not None:  # what is copied of the world stays, and is no memory of the request's
-                self._worlds.get(request.world).only(graphs=scope).count()
+                seen_through(self._worlds.get(request.world), scope).count()
             _limit_memory(0 if job.unlimited else self._duties.max_memory)
             world = self._worlds.get(request.world)
             if scope is not None:
-                world = world.only(graphs=scope)
+                world = seen_through(world, scope)
             if (time := request.arguments.pop("as_of", None)) is not None:
                 world = world.as_of(time)
             self._send(OPENED)
