@@ -280,9 +280,9 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
     @verb
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
+        self._copies.close()
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
-            self._copies.close()
         if "_memories" in self.__dict__:
             self._memories.close()
         self._connection.close()
@@ -387,7 +387,7 @@ class CopiedWorld(Showing, World):
     def __init__(self, world: World, time: int) -> None:
         self._base = world
         connection = copied(world._connection)
-        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
+        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=world._sparql)
         self._search_defaults = world._search_defaults
         self._show(time)
 

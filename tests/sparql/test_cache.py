@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -336,3 +337,36 @@ def test_processes_at_once_all_answer(path: Path) -> None:
         assert child.returncode == 0, complaint
     with worlds.open(path, embedder=None) as world:
         assert len(numbers(world)) == ROWS + 18 * 20
+
+
+def test_a_world_as_of_a_time_takes_the_store_of_its_world(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
+        world.state(f"{EX}b", f"{EX}n", 1001, valid_from="1985", valid_to="2001")
+        assert numbers(world) == set(range(ROWS))
+        before = generations(path)
+        views = [world.as_of(time) for time in ("1983", "1990", "2000")]
+        assert [numbers(view) - set(range(ROWS)) for view in views] == [{1000}, {1000, 1001}, {1001}]
+        assert numbers(world) == set(range(ROWS))
+        assert len(on_disk(path)) == 4
+        world.load(turtle([2000]), format="turtle")
+        assert 2000 in numbers(world.as_of("1990"))
+        assert 2000 not in numbers(views[1])  # as it was when it was made
+        assert generations(path) == before
+    assert len(on_disk(path)) == 3  # of views that are in use, and live on
+    assert 1001 in numbers(views[2])
+    del views
+    gc.collect()
+    assert on_disk(path) == []
+
+
+def test_a_copied_store_goes_with_its_world(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
+        view = world.as_of("1990")
+        assert 1000 in numbers(view)
+        view.close()
+        del view
+        gc.collect()
+        assert numbers(world) == set(range(ROWS))
+        assert len(on_disk(path)) == 1

@@ -70,8 +70,13 @@ class Copies(Generic[W]):
         return found
 
     def close(self) -> None:
-        """Let the copies go; those in use live on."""
-        self._kept.clear()
+        """Let the copies go, with their SPARQL indexes; those in use live on."""
+        with self._connection.lock:
+            kept = list(self._kept.values())
+            self._kept.clear()
+        for copy in kept:  # not within the lock: who asks a copy may wait for it
+            with copy._connection.lock:
+                copy._sparql.drop()
 
 
 class Showing(Parts):

@@ -58,12 +58,15 @@ class Stamp:
 class Copy:
     """A folder that one process may do with as it likes, until `remove` or `Cache.publish`."""
 
+    _process = 0  # that has made it
+
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700)
         self.folder = folder
         # The lock says that its process lives; it goes with the process, however that ends.
         self._lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._process = os.getpid()
 
     def release(self) -> None:
         """Give the lock up."""
@@ -75,6 +78,11 @@ class Copy:
         """Delete the folder. The store in it must be gone."""
         _delete(self.folder)
         self.release()
+
+    def __del__(self) -> None:
+        if self._process == os.getpid():  # nobody has its store any more; a forked process must not delete it
+            with contextlib.suppress(Exception):  # Python is ending: the next process sweeps
+                self.remove()
 
 
 def folder_beside(world_file: str) -> Path:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.graph.lexical import STABLE, Learned
+from worlds.graph.lexical import STABLE, Learned, LexicalForms
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary
+from worlds.sparql.cache import Cache, Copy, Stamp
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
+_log = logging.getLogger("worlds")
+IsUsed: TypeAlias = Callable[[Sequence[Any]], Sequence[bool]]
+"""Says which terms are objects of quads."""
 _TERMS = 20_000  # rows read at a time
 HELD = 4_000_000
 """Terms that are held in memory while the index is built, of half a kilobyte each; more are read in turn."""
@@ -29,6 +35,37 @@ class Step:
     graphs: dict[int, Any]  # that may have come or gone
     count: int
     learned: Sequence[Learned] = ()  # forms of literals
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A store with what an index has at a revision."""
+
+    store: ox.Store
+    copy: Copy | None  # where it is, if on disk
+    forms: LexicalForms
+    revision: int
+    recorded: str  # what the world says of that revision
+    count: int
+
+
+def from_cache(cache: Cache, generations: Iterable[tuple[Path, Stamp]], is_used: IsUsed) -> Taken | None:
+    """A copy of the first of some generations that is whole; the damaged ones before it go. None where none is."""
+    for generation, stamp in generations:
+        copy = None
+        try:
+            copy, known = cache.copy(generation, stamp)
+            store = ox.Store(str(copy.folder))
+            forms = LexicalForms(is_used, known)
+        except (OSError, RuntimeError, ValueError) as error:
+            if copy is not None:
+                copy.remove()
+            if generation.exists():
+                _log.warning("the SPARQL cache %s is damaged, and is built anew: %s", generation, error)
+                cache.discard(generation)
+            continue
+        return Taken(store, copy, forms, stamp.revision, stamp.recorded, stamp.quads)
+    return None
 
 
 def read_terms(connection: Connection, dictionary: Dictionary) -> tuple[dict[int, Any] | None, list[Any]]:

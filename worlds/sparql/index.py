@@ -24,7 +24,7 @@ from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, decoded, distinct, read_quads, stored
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
-from worlds.sparql.filling import Step, read_terms
+from worlds.sparql.filling import IsUsed, Step, Taken, from_cache, read_terms
 from worlds.sparql.memory import room
 from worlds.sparql.merging import WorldMerging
 from worlds.sparql.moving import Move
@@ -407,26 +407,34 @@ class SparqlIndex(Follower):
         return found
 
     def _take_from_cache(self) -> bool:
-        cache = Cache(self._connection.file)
-        for generation, stamp in self._fitting():
-            copy = None
-            try:
-                copy, forms = cache.copy(generation, stamp)
-                store = ox.Store(str(copy.folder))
-                self.forms = LexicalForms(self._is_used, forms)
-            except (OSError, RuntimeError, ValueError) as error:
-                if copy is not None:
-                    copy.remove()
-                if generation.exists():
-                    _log.warning("the SPARQL cache %s is damaged, and is built anew: %s", generation, error)
-                    cache.discard(generation)
-                continue
-            self._store, self._copy = store, copy
-            self._revision, self._row, self._count = stamp.revision, stamp.recorded, stamp.quads
-            self._markers = self._created()
-            self._published = 0
-            return True
-        return False
+        found = self._published_one(self._is_used)
+        if found is not None:
+            self._take(found)
+        return found is not None
+
+    def _take(self, found: Taken) -> None:
+        """Have a store that was taken."""
+        self._store, self._copy, self.forms = found.store, found.copy, found.forms
+        self._revision, self._row, self._count = found.revision, found.recorded, found.count
+        self._markers = self._created()
+        self._published = 0
+
+    def taken(self, is_used: IsUsed) -> Taken | None:
+        """A store of its own, with what this one has, or had at an earlier revision; None while it is written to."""
+        with self._connection.lock:
+            if Cache.possible(self._connection.file) and (found := self._published_one(is_used)):
+                return found
+            store = self.store()
+            if self._steps:
+                return None
+            copy = ox.Store()
+            copy.bulk_extend(store)
+            for graph in store.named_graphs():
+                copy.add_graph(graph)
+            return Taken(copy, None, self.forms.among(is_used), self._revision, self._row, self._count)
+
+    def _published_one(self, is_used: IsUsed) -> Taken | None:
+        return from_cache(Cache(self._connection.file), self._fitting(), is_used)
 
     def _build_on_disk(self, total: int, progress: Progress | None) -> None:
         if progress is None:

@@ -37,6 +37,7 @@ from worlds.search.options import kept
 from worlds.search.origins import Origins
 from worlds.search.request import Requests
 from worlds.sources.store import Ownership, SourceStore
+from worlds.sparql.copied import sparql_index_of
 from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
@@ -93,7 +94,7 @@ class Parts:
         *,
         demanded: bool,
         vector_index: bool | Literal["auto"],
-        sparql_index: Place,
+        sparql_index: Place | SparqlIndex,
         search: Mapping[str, Any] | None = None,
     ) -> None:
         self._connection = connection
@@ -106,14 +107,9 @@ class Parts:
         self._forgetting = Forgetting(connection, self._history, self._validity)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
-        self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
+        self._sparql = sparql_index_of(connection, self._dictionary, sparql_index)
         self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
-        self._guard = Guard(
-            connection,
-            self._dictionary,
-            lambda: self._shape_checker,
-            before=self._sparql.before,
-        )
+        self._guard = Guard(connection, self._dictionary, lambda: self._shape_checker, before=self._sparql.before)
         self._ownership = Ownership(connection)
         self._leading = Leading(connection, self._dictionary, self._chunks)
         followed = self._followers, now, self._ownership.require, self._leading
