@@ -116,7 +116,7 @@ def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
         return len(world), world.stats().quads, {**overview, "revision": 0}, {**report, "revision": 0, "time": 0}
 
     before = told()
-    ann.retain("a secret zebra lives in Ann's kitchen", facts=[("Zoe", "works at", "Acme")])
+    made = ann.retain("a secret zebra lives in Ann's kitchen", facts=[("Zoe", "works at", "Acme")])
     graph = str(ann.graph)
     assert told() == before
     assert world.graphs() == []
@@ -131,7 +131,9 @@ def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
     assert world.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is False
     assert "zebra" not in str([hit.text for hit in world.search("zebra", graphs=graph)])
     assert "zebra" not in str([world.history(), world.stats(), list(world.only(graphs=[graph]).quads())])
-    assert "zebra" not in str(world.verify((f"{graph}#key/z", "schema:text", "zebra"), graphs=[graph]).to_dict())
+    claim = (str(made.memories[0]), "https://schema.org/text", "a secret zebra lives in Ann's kitchen")
+    assert world.verify(claim, graphs=[graph]).outcome == "unknown"
+    assert ann.world.verify(claim).outcome != "unknown"
     # Its own world has all of it.
     seen = ann.world
     assert "zebra" in seen.search("zebra")[0].text

@@ -122,8 +122,11 @@ class Memories:
             with self._lock:
                 self._used[home] -= 1
 
-    def world(self, home: Scope, *, make: bool = False) -> Any:
-        """The world of a home: open until many others were used later. None where there is none."""
+    def world(self, home: Scope, *, make: bool = False, see: bool = False) -> Any:
+        """The world of a home: open until many others were used later. None where there is none.
+
+        One that was told something sees its world, and any one where it is to `see` it.
+        """
         with self._lock:
             found = self._opened.pop(home, None)
             if found is not None and not self._stands(found):
@@ -136,7 +139,7 @@ class Memories:
             self._opened[home] = found
             with free(self._world._connection, found._connection) as unused:
                 if unused and not self._used[home]:
-                    self._seeing.bring(home, found)
+                    self._seeing.bring(home, found, always=see)
             if self.folder is not None and len(self._opened) > _OPEN:
                 idle = next((one for one in self._opened if not self._used[one]), home)
                 with free(self._opened[idle]._connection) as unused:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from worlds.memory.names import CITES, CLASSES, CREATED, EXPIRES, TYPE, is_beneath
+from worlds.memory.names import CITES, CLASSES, CREATED, EXPIRES, TYPE, is_beneath, is_memory
 from worlds.memory.records import Keep
 from worlds.quads.dictionary import Ids, json_ids
 from worlds.quads.rows import NO_QUADS, unique_quads
@@ -40,8 +40,18 @@ class Keeping:
 
     def beneath(self, name: str) -> dict[str, int]:
         """The graphs of a scope and of those beneath it that have quads: IRI → id."""
-        found = self._connection.remembered("graphs", lambda: self._connection.rows(_SQL["graphs"]))
-        return {graph: number for number, graph in found if is_beneath(graph, name)}
+        return {graph: number for number, graph in self._graphs() if is_beneath(graph, name)}
+
+    def told(self) -> bool:
+        """Whether any memory has quads."""
+        return any(is_memory(graph) for _, graph in self._graphs())
+
+    def _graphs(self) -> list[tuple[int, str]]:
+        """The named graphs that have quads, (id, IRI)."""
+        found: list[tuple[int, str]] = self._connection.remembered(
+            "graphs", lambda: self._connection.rows(_SQL["graphs"])
+        )
+        return found
 
     def outlived(self, graphs: Mapping[int, Keep], present: int, time: int | None = None) -> list[int]:
         """The memories in some graphs, by their ids, that are outlived, or were not there at a time."""

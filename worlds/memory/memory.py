@@ -259,6 +259,7 @@ class Memory(Recalling):
         """State facts by the names of things in this memory, as `World.tell` does; `cites` are sources of all."""
         sources = list(listed(cites or []))
         given = [_citing(fact, sources) if sources else fact for fact in facts]
+        self._memories.world(self._home, make=True, see=True)
         return self.world.tell(given, **options)
 
     def _turns(self, told: Any, role: str | None) -> list[tuple[str | None, str]]:

@@ -88,5 +88,7 @@ def _looked_for(pieces: list[bytes], file: Path) -> Iterator[Trace]:
                 for piece in pieces:
                     if (place := content.find(piece)) >= 0:
                         yield Trace(file, place, piece)
+    except FileNotFoundError:  # it was removed just now
+        return
     except OSError as error:
         raise OpenError(f"{file} cannot be read: {error.strerror or error}") from error

@@ -13,6 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.terms import RDF
+from worlds.memory.keeping import Keeping
 from worlds.memory.names import MEMORY, TYPE
 from worlds.quads.dataset import SHAPES_GRAPH, of_data
 from worlds.quads.dictionary import Ids, json_ids
@@ -45,12 +46,17 @@ class Seeing:
         self._vocabulary: tuple[object, list[ox.Quad]] = (None, [])  # of a state
         self._brought: dict[Any, object] = {}  # home → the state of the world, and how many IRIs the memory named then
 
-    def bring(self, home: object, world: Any) -> None:
-        """Have a home's world see what there is to see; nothing while one of the two is written, or cannot be."""
+    def bring(self, home: object, world: Any, *, always: bool = False) -> None:
+        """Have a home's world see what there is to see; nothing while one of the two is written, or cannot be.
+
+        Nor in a world that was told nothing, unless `always`.
+        """
         around, own = self._around._connection, world._connection
         if own.read_only or own.in_transaction or around.in_transaction:
             return
         named = _SQL["count_named"]
+        if not always and not Keeping(world).told():
+            return
         state = around.state(), own.value(named, named.bind(prefix=MEMORY, seen=len(MEMORY)))
         before = self._brought.get(home)
         if before is not None and before[0] is state[0] and before[1] == state[1]:  # type: ignore[index]
