@@ -189,6 +189,14 @@ SELECT (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY qua
 -- Which of some terms are objects of quads.
 SELECT value FROM json_each(:ids_json) WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o WHERE object = value);
 
+-- name: objects_until
+-- Which of some terms are objects of quads that were there after a revision, and still are.
+SELECT value FROM json_each(:ids_json)
+WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o WHERE object = value AND quads.revision <= :revision);
+
+-- name: markers_until
+SELECT graph FROM quads INDEXED BY quads_spog WHERE subject = 0 AND revision <= :revision;
+
 -- name: markers
 -- The named graphs that were created, and exist also while they are empty.
 SELECT graph FROM quads INDEXED BY quads_spog WHERE subject = 0;

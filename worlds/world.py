@@ -283,6 +283,7 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         self._copies.close()
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
+            self._earlier.close()
         if "_memories" in self.__dict__:
             self._memories.close()
         self._connection.close()

@@ -370,3 +370,33 @@ def test_a_copied_store_goes_with_its_world(path: Path) -> None:
         gc.collect()
         assert numbers(world) == set(range(ROWS))
         assert len(on_disk(path)) == 1
+
+
+def test_earlier_revisions_take_the_store_of_their_world(path: Path) -> None:
+    draw = random.Random(4)
+    everything = "SELECT ?g ?s ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    empty = "SELECT ?g { GRAPH ?g {} }"
+
+    def told(world: Any) -> list[str]:
+        rows = [*world.query(everything).to_dicts(), *world.query(empty).to_dicts()]
+        return sorted(map(str, rows))
+
+    with worlds.open(path, embedder=None) as world:
+        states = {1: told(world)}
+        for step in range(8):
+            with world.transaction():
+                held = sorted(world.quads())
+                world.remove(draw.sample(held, 6))
+                forms: list[Any] = [(f"{EX}{draw.randrange(ROWS)}", f"{EX}n", f'"0{draw.randrange(9)}"^^xsd:integer')]
+                forms += [(f"{EX}{draw.randrange(ROWS)}", f"{EX}n", draw.randrange(9), f"{EX}g{step}")]
+                world.add(forms)
+                if step % 3 == 0:
+                    world.update(f"CREATE SILENT GRAPH <{EX}empty{step}>")
+            states[world.history()[0].revision] = told(world)
+        pasts = {revision: world.at(revision) for revision in states}
+        for revision in draw.sample(sorted(states), len(states)):
+            assert told(pasts[revision]) == states[revision], revision
+        assert len(on_disk(path)) <= 4  # three of them, and the world's own
+        assert told(pasts[1]) == states[1]
+        assert told(world) == states[max(states)]
+    assert on_disk(path) == []

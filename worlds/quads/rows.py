@@ -119,12 +119,16 @@ def quads_of(connection: Connection, dictionary: Dictionary, graph: int | None) 
             yield from decoded(block, dictionary.terms(distinct(block.ravel()).tolist()))
 
 
-def stored(connection: Connection, dictionary: Dictionary, quads: list[ox.Quad]) -> list[int]:
-    """Positions of those quads that the file has."""
+def rows_of(dictionary: Dictionary, quads: list[ox.Quad]) -> Ids:
+    """Quads as ids, int64 [n, 4]; -1 for a term that the world does not know."""
     terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
     named = [term for term in terms if not isinstance(term, ox.DefaultGraph)]
     ids: dict[Any, int] = {
         term: -1 if number is None else number for term, number in zip(named, dictionary.find(named), strict=True)
     }
-    rows = np.array([ids.get(term, DEFAULT_GRAPH_ID) for term in terms], dtype=np.int64).reshape(-1, 4)
-    return [position for position, _, _ in find_quads(connection, rows)]
+    return np.array([ids.get(term, DEFAULT_GRAPH_ID) for term in terms], dtype=np.int64).reshape(-1, 4)
+
+
+def stored(connection: Connection, dictionary: Dictionary, quads: list[ox.Quad]) -> list[int]:
+    """Positions of those quads that the file has."""
+    return [position for position, _, _ in find_quads(connection, rows_of(dictionary, quads))]

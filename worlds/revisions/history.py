@@ -246,21 +246,27 @@ class History:
             revision = self.check(revision)
             return np.concatenate([self.held(0, revision), self.gone(revision, revision)[:, :5]])
 
+    def changed(self, a: int, b: int) -> tuple[Ids, Ids]:
+        """The quads that were added, and those removed, from one state to another, int64 [n, 4] each."""
+        first, last = sorted((a, b))
+        held, gone = self.held(first, last), self.gone(first, last)
+        came = (gone[:, 4] > first) & (gone[:, 5] > last)
+        went = (gone[:, 4] <= first) & (gone[:, 5] <= last)
+        later = np.concatenate([held[:, :4], gone[came, :4]])
+        earlier = gone[went, :4]
+        # What was removed and added again in between stands in both.
+        added, removed = difference(later, earlier), difference(earlier, later)
+        if a > b:
+            added, removed = removed, added
+        return added, removed
+
     def diff(self, a: Moment, b: Moment | None) -> Diff:
         """The difference between two states; `b` None is the world as it is now, an open transaction included."""
         with self._connection.snapshot():
             a = self.check(a)
             b = self._now() if b is None else self.check(b)
             first, last = sorted((a, b))
-            held, gone = self.held(first, last), self.gone(first, last)
-            came = (gone[:, 4] > first) & (gone[:, 5] > last)
-            went = (gone[:, 4] <= first) & (gone[:, 5] <= last)
-            later = np.concatenate([held[:, :4], gone[came, :4]])
-            earlier = gone[went, :4]
-            # What was removed and added again in between stands in both.
-            added, removed = difference(later, earlier), difference(earlier, later)
-            if a > b:
-                added, removed = removed, added
+            added, removed = self.changed(a, b)
             found = self._between(a, b, added, removed)
             if purged := self._connection.rows(_SQL["purged"], _SQL["purged"].bind(after=first, last=last)):
                 shown = ", ".join(str(number) for (number,) in purged)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from contextlib import AbstractContextManager
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -26,6 +28,9 @@ from worlds.revisions.history import History, Moment
 from worlds.sql.connection import Connection
 
 _BLOCK = 20_000  # terms that are decoded together
+Index: TypeAlias = tuple[ox.Store, LexicalForms, Merging]
+Earlier: TypeAlias = Callable[[int], AbstractContextManager[Index | None]]
+"""Gives the index of a revision, which is kept while it is asked; None where reading the quads of then is quicker."""
 
 
 class Past:
@@ -44,7 +49,9 @@ class Past:
         revision: Moment,
         world: Callable[[int], Any],
         running: Running,
+        earlier: Earlier,
     ) -> None:
+        """`earlier` gives the SPARQL index of a revision."""
         self.revision = history.check(revision)
         self._connection = connection
         self._dictionary = dictionary
@@ -52,11 +59,10 @@ class Past:
         self._history = history
         self._prefixes = namespaces.prefixes
         self._known: Ids | None = None
-        self._indexes: dict[
-            tuple[ox.NamedNode, ...], tuple[ox.Store, LexicalForms, Merging]
-        ] = {}  # by the own graphs in it
+        self._indexes: dict[tuple[ox.NamedNode, ...], Index] = {}  # by the own graphs in it
         self._make_world = world
         self._running = running
+        self._earlier = earlier
         self._world: Any = None
 
     def __enter__(self) -> Past:
@@ -123,7 +129,8 @@ class Past:
         max_results: int | None = None,
         max_memory: int | None = None,
     ) -> Solutions | Triples | bool:
-        """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory.
+        """Answer a SPARQL query, as `World.query` does. The first one takes the world's index, and takes back in it
+        what came since; where that is most of it, it reads the past into an index in memory.
 
         One that searches is answered by `world`.
         """
@@ -140,14 +147,17 @@ class Past:
             max_results=max_results,
             max_memory=max_memory,
         ).settled(union=default_graph(self._connection) == "union")
-        with self._connection.lock:
-            own = own_named(asked)
-            if own not in self._indexes:
-                self._indexes[own] = self._indexed(own)
-            store, forms, merging = self._indexes[own]
-        return evaluate(store, asked.replaced(wide=forms.wide).started(), forms, self._running, merging)
+        own = own_named(asked)
+        with contextlib.nullcontext() if own else self._earlier(self.revision) as found:
+            if found is None:
+                with self._connection.lock:
+                    if own not in self._indexes:
+                        self._indexes[own] = self._indexed(own)
+                    found = self._indexes[own]
+            store, forms, merging = found
+            return evaluate(store, asked.replaced(wide=forms.wide).started(), forms, self._running, merging)
 
-    def _indexed(self, own: Sequence[ox.NamedNode]) -> tuple[ox.Store, LexicalForms, Merging]:
+    def _indexed(self, own: Sequence[ox.NamedNode]) -> Index:
         dictionary = self._dictionary
         ids = of_data(dictionary, self._ids(), dictionary.find(own))
         store = ox.Store()
