@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,11 @@ class Memories:
 
     def home(self, scope: Scope) -> Scope:
         """The first parts of a scope, whose file has its memories."""
-        return scope[: 0 if self._world.replica is not None else self._policy.memory_depth]
+        return scope[: self._depth]
+
+    @property
+    def _depth(self) -> int:
+        return 0 if self._world.replica is not None else self._policy.memory_depth
 
     def beneath(self, scope: Scope) -> list[Scope]:
         """The homes that there are of a scope and of narrower ones, those first that were written last."""
@@ -234,12 +238,23 @@ class Memories:
 
     def keep(self, scope: Scope) -> Keep:
         """How long a scope keeps: as it says itself, or else the narrowest around it that does."""
-        for count in range(len(scope), 0, -1):
-            with self.using(self.home(scope[:count])) as world:
-                kept = {} if world is None else self._settings(world)
-            if (found := kept.get(graph_of(scope[:count]).value)) is not None:
-                return found
-        return Keep()
+        return self.keeps([scope])[scope]
+
+    def keeps(self, scopes: Iterable[Scope]) -> dict[Scope, Keep]:
+        """How long each of some scopes keeps."""
+        kept: dict[Scope, Mapping[str, Keep]] = {}  # home → what its file says
+        found: dict[Scope, Keep] = {}
+        depth = self._depth
+        for scope in scopes:
+            found[scope] = Keep()
+            for count in range(len(scope), 0, -1):
+                if (home := scope[: min(count, depth)]) not in kept:
+                    with self.using(home) as world:
+                        kept[home] = {} if world is None else self._settings(world)
+                if kept[home] and (said := kept[home].get(graph_of(scope[:count]).value)) is not None:
+                    found[scope] = said
+                    break
+        return found
 
     def set_keep(self, scope: Scope, keep: Keep) -> None:
         """Store how long a scope keeps, in its home's file."""

@@ -120,7 +120,8 @@ class Recalling:
         """The memories in a world that are outlived, or were not yet told at a time, by their ids."""
         keeping = Keeping(world)
         graphs = keeping.beneath(self._name.value)
-        keeps = {number: self._memories.keep(scope_of(name)) for name, number in graphs.items()}
+        scopes = {scope_of(name): number for name, number in graphs.items()}
+        keeps = {scopes[scope]: keep for scope, keep in self._memories.keeps(scopes).items()}
         time = None if as_of is None else moment("as_of", as_of, world._validity.zone)
         return keeping.outlived(keeps, microseconds(now()), time)
 
