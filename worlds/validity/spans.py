@@ -180,12 +180,6 @@ class Validity:
             self._periods[number] = period(term.value, self._zone) if isinstance(term, ox.Literal) else None
         return self._periods[number]
 
-    def next(self, time: int) -> int:
-        """The first beginning or end of an interval after a time; ALWAYS where there is none."""
-        spans = self.spans()
-        edges = np.concatenate([spans.since, spans.until])
-        return int(edges[edges > time].min(initial=ALWAYS))
-
     def asserted(self, quads: Ids) -> Ids:
         """The revisions that asserted quads, int64 [n, 4], 0 for those that the world has not, [n]."""
         found = np.zeros(len(quads), dtype=np.int64)
