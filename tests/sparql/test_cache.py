@@ -365,6 +365,7 @@ def test_a_copied_store_goes_with_its_world(path: Path) -> None:
         world.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
         view = world.as_of("1990")
         assert 1000 in numbers(view)
+        assert len(on_disk(path)) == 2  # the first query made the index of the world, too
         view.close()
         del view
         gc.collect()

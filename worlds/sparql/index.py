@@ -422,11 +422,12 @@ class SparqlIndex(Follower):
     def taken(self, is_used: IsUsed) -> Taken | None:
         """A store of its own, with what this one has, or had at an earlier revision; None while it is written to."""
         with self._connection.lock:
-            if Cache.possible(self._connection.file) and (found := self._published_one(is_used)):
+            found = self._published_one(is_used)
+            store = None if found else self.store()
+            if self.on_disk and found is None:  # it was published just now
+                found = self._published_one(is_used)
+            if store is None or found or self._steps:
                 return found
-            store = self.store()
-            if self._steps:
-                return None
             copy = ox.Store()
             copy.bulk_extend(store)
             for graph in store.named_graphs():
@@ -434,7 +435,8 @@ class SparqlIndex(Follower):
             return Taken(copy, None, self.forms.among(is_used), self._revision, self._row, self._count)
 
     def _published_one(self, is_used: IsUsed) -> Taken | None:
-        return from_cache(Cache(self._connection.file), self._fitting(), is_used)
+        cache = Cache(self._connection.file)
+        return from_cache(cache, self._fitting(), is_used) if cache.possible(self._connection.file) else None
 
     def _build_on_disk(self, total: int, progress: Progress | None) -> None:
         if progress is None:
