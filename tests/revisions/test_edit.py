@@ -85,17 +85,3 @@ def test_the_base_holds_in_a_transaction_in_a_scope_and_after_an_undo() -> None:
         with pytest.raises(ConflictError):  # it is as it was, but somebody has been there
             world.edit(add=[(":b", ":p", 8)], base=base)
         assert world.edit(add=[(":b", ":p", 8)], base=world.history(1)[0].revision).added == 1
-
-
-def test_the_base_holds_in_a_memory() -> None:
-    with worlds.open(embedder=None) as world:
-        world.bind("", EX)
-        graph = "urn:worlds:memory:ann"
-        world.add([(":a", ":p", 1, graph)])
-        base = world.history(1)[0].revision
-        world.edit(add=[(":a", ":p", 2, graph)], base=base)
-        with pytest.raises(ConflictError):
-            world.edit(add=[(":a", ":p", 3, graph)], base=base)
-        # What a memory says of an entity is no conflict of those who edit it elsewhere, nor the other way round.
-        assert world.edit(add=[(":a", ":p", 4)], base=base).added == 1
-        assert world.edit(add=[(":a", ":p", 5, "urn:worlds:memory:bob")], base=base).added == 1

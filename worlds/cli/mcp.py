@@ -9,7 +9,6 @@ from worlds.cli.command import command
 from worlds.cli.memory import parts
 from worlds.cli.options import PATH, embedder_of, given, of_settings, settings_of
 from worlds.errors import WorldsError
-from worlds.memory.names import seen_through
 
 _OPTIONS = {
     "host": "mcp.host",
@@ -43,6 +42,7 @@ def mcp(path: str, *, http: bool, **given: Any) -> None:
 
     Standard output holds the protocol alone; messages go to standard error. It ends with its input, or by Ctrl-C.
     """
+    from worlds.memory.names import seen_through
     from worlds.world import open as open_world
 
     try:
