@@ -497,7 +497,9 @@ def test_what_is_due_elsewhere_does_not_hinder_it(world: World, ann: Memory) -> 
         pass
     later = world.memory(scope=ANN)
     assert texts(later) == ["before"]
-    assert later.world.count(predicate="https://ex.example/worksAt") == 0  # it has ended
+    assert [str(fact.predicate) for fact in later.world.due()] == ["https://ex.example/worksAt"]
+    assert later.world.carry_out().removed == 1
+    assert later.world.count(predicate="https://ex.example/worksAt") == 0
     later.world.add([("urn:a", "urn:p", '"added"')])
     later.retain("after")
     assert set(texts(later)) == {"before", "after"}
