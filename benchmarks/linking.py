@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 import worlds
 from benchmarks.common import table as print_table
-from benchmarks.duplicates import calibration_error, interval
+from benchmarks.judgement import calibration_error, interval
 from benchmarks.quality_sets import shared_data
 from worlds.graph.terms import to_oxigraph, to_rdflib
 

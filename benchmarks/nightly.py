@@ -15,7 +15,7 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.catalogue import LABEL, catalogue
 from benchmarks.common import table as print_table
-from benchmarks.duplicates import misspelt
+from benchmarks.judgement_sets import misspelt
 from worlds.graph.terms import RDF
 
 OWN, PARTNER = ox.NamedNode("http://own.example/graph"), ox.NamedNode("http://partner.example/graph")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,19 @@ class Lists:
         counts = self.counts[rows] if most is None else np.minimum(self.counts[rows], most)
         owners, places = spread(self.starts[rows], counts)
         return owners, self.values[places]
+
+    def pairs(self, most: int) -> tuple[Ids, Ids, Ids]:
+        """Each two of the numbers of a row, the earlier first, of rows that have at most so many: the row, and both."""
+        rows = np.flatnonzero((self.counts > 1) & (self.counts <= most))
+        owners, places = spread(self.starts[rows], self.counts[rows])
+        own, others = spread(places + 1, (self.starts + self.counts)[rows][owners] - places - 1)
+        return rows[owners[own]], self.values[places[own]], self.values[others]
+
+
+def numbers(keys: Iterable[Hashable], numbered: dict[Hashable, int] | None = None) -> Ids:
+    """Equal numbers for equal keys, from 0 on in their order; `numbered` has those given already."""
+    numbered = {} if numbered is None else numbered
+    return np.array([numbered.setdefault(key, len(numbered)) for key in keys], dtype=np.int64)
 
 
 def spread(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:

@@ -17,8 +17,9 @@ from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.columns.vocabularies import OWL
 from worlds.curation.duplicates.judging import Where, features, probabilities
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
-from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights
+from worlds.curation.duplicates.pairs import TEXTS_CODE, Candidates, Pairs, Weights
 from worlds.curation.duplicates.scale import Learned
+from worlds.curation.duplicates.spelling import Shares
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.records import Score
@@ -44,6 +45,8 @@ _APART = (
     "the signs between the words differ",
     "the words stand in another order",
 )
+_ALONE = 0.49  # probability, at most, of two that have one value in common and nothing else
+_UNLIKE = 0.2  # likeness of names that speaks for nothing
 _WEIGHTIEST = 3  # reasons in a sentence
 
 
@@ -118,8 +121,7 @@ class DuplicateFinder:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between, again=again)
-            where: Where = "within" if between is None else "between"
-            chances = probabilities(found, features(found, weights), where, taken=pairs.taken)
+            chances = _chances(pairs, found, weights)
             before = chances
             chances = chances if scale is None else scale(chances)
             likely = np.flatnonzero(chances >= probability)
@@ -134,7 +136,7 @@ class DuplicateFinder:
     def likely(self, table: Table) -> list[tuple[int, int]]:
         """The pairs within a world that are more likely one entity than two."""
         pairs, found, weights = self.compared(table)
-        likely = probabilities(found, features(found, weights), "within", taken=pairs.taken) >= 0.5
+        likely = _chances(pairs, found, weights) >= 0.5
         both = pairs.entities[found.a[likely]], pairs.entities[found.b[likely]]
         return list(zip(*(column.tolist() for column in both), strict=True))
 
@@ -261,26 +263,28 @@ class DuplicateFinder:
         return found
 
 
+def _chances(pairs: Pairs, found: Candidates, weights: Weights) -> Shares:
+    """How likely each pair is one: not, without a like name, a value or a code in common; not likely, by one value."""
+    where: Where = "within" if pairs.taken is None else "between"
+    chances = probabilities(found, features(found, weights, where), where, taken=pairs.taken)
+    alone = (found.names[0] < 0) & (weights.agreeing < 2)
+    nothing = (found.likeness.score < _UNLIKE) & (weights.agreeing == 0) & (weights.words[:, TEXTS_CODE] == 0)
+    return np.where(nothing, 0.0, np.where(alone, np.minimum(chances, _ALONE), chances))
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A pair with what is for and against it, by the ids of terms."""
+    """A pair with what is for and against it, by the ids of terms; `found` and `weights` are of it alone."""
 
     chance: float
     entities: tuple[int, int]
     numbers: tuple[int, int]  # of the names that are most alike
     names: tuple[str, str] | None
-    how: int
-    score: float
-    namesakes: int
     agreeing: list[tuple[int, int]]  # predicate and value
     close: list[int]  # predicates
     differing: list[int]
-    types: int
-    linked: bool
-    siblings: bool
-    identifiers: bool
-    systematic: int
-    apart: tuple[bool, ...]  # as APART
+    found: Candidates
+    weights: Weights
 
 
 def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[float]) -> list[Told]:
@@ -295,30 +299,15 @@ def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[f
         others.append(defaultdict(list))
         for row, kind in zip(rows.tolist(), predicates[kinds].tolist(), strict=True):
             others[-1][row].append(kind)
+    texts = pairs.names.index.names
     told: list[Told] = []
     for row, chance in enumerate(chances):
-        one, other = int(found.names[0][row]), int(found.names[1][row])
-        texts = pairs.names.index.names
-        told.append(
-            Told(
-                chance,
-                (int(pairs.entities[found.a[row]]), int(pairs.entities[found.b[row]])),
-                (one, other),
-                (texts[one], texts[other]) if one >= 0 else None,
-                int(found.likeness.how[row]),
-                float(found.likeness.score[row]),
-                int(weights.namesakes[row]),
-                agreeing[row],
-                others[0][row],
-                others[1][row],
-                int(weights.types[row]),
-                bool(weights.linked[row]),
-                bool(weights.siblings[row]),
-                bool(weights.identifiers[row]),
-                int(weights.systematic[row]),
-                tuple((found.likeness.apart[row] > _TELLING).tolist()),
-            )
-        )
+        own = np.array([row])
+        names = int(found.names[0][row]), int(found.names[1][row])
+        entities = int(pairs.entities[found.a[row]]), int(pairs.entities[found.b[row]])
+        called = (texts[names[0]], texts[names[1]]) if names[0] >= 0 else None
+        values = agreeing[row], others[0][row], others[1][row]
+        told.append(Told(chance, entities, names, called, *values, found.of(own), weights.of(own)))
     return told
 
 
@@ -328,34 +317,36 @@ def _reasons(
     """What is for a pair, and what is against it."""
     evidence: list[str] = []
     against: list[str] = []
+    alike, weights = pair.found.likeness, pair.weights
+    how, score, namesakes, systematic = alike.how[0], alike.score[0], weights.namesakes[0], weights.systematic[0]
     if pair.names is not None:
         one, other = pair.names
         if one == other:
             evidence.append(f"both are called {one!r}")
-        elif pair.how <= JOINED:
+        elif how <= JOINED:
             evidence.append(f"{one!r} is {other!r} in other words or signs")
-        elif pair.how == INITIALS:
+        elif how == INITIALS:
             evidence.append(f"{one!r} may stand for {other!r}")
         else:
-            (evidence if pair.score >= 0.8 else against).append(f"{one!r} is like {other!r} ({pair.score:.2f})")
-        if pair.namesakes:
-            against.append(f"{pair.namesakes:,} more have that name")
+            (evidence if score >= 0.8 else against).append(f"{one!r} is like {other!r} ({score:.2f})")
+        if namesakes:
+            against.append(f"{namesakes:,} more have that name")
     for predicate, value in pair.agreeing[:_SHOWN]:
         evidence.append(f"the same {format_term(terms[predicate], prefixes)}, {_value(terms[value], prefixes)}")
     evidence += [f"{format_term(terms[predicate], prefixes)} is alike" for predicate in pair.close[:_SHOWN]]
-    if pair.types > 0:
+    if weights.types[0] > 0:
         evidence.append("of one type")
     against += [f"{format_term(terms[predicate], prefixes)} differs" for predicate in pair.differing[:_SHOWN]]
-    against[:0] = [text for text, apart in zip(_APART, pair.apart, strict=True) if apart]
-    if pair.how > JOINED and pair.systematic > 1:
-        against.append(f"{pair.systematic:,} more pairs of names differ in the same way")
-    if pair.identifiers:
+    against[:0] = [text for text, apart in zip(_APART, alike.apart[0] > _TELLING, strict=True) if apart]
+    if how > JOINED and systematic > 1:
+        against.append(f"{systematic:,} more pairs of names differ in the same way")
+    if weights.identifiers[0]:
         against.append("their identifiers differ")
-    if pair.siblings and pair.how > JOINED:
+    if weights.siblings[0] and how > JOINED:
         against.append("siblings under one parent")
-    if pair.types < 0:
+    if weights.types[0] < 0:
         against.append("of different types")
-    if pair.linked:
+    if weights.linked[0]:
         against.append("one points to the other")
     return tuple(evidence), tuple(against)
 

@@ -1,13 +1,15 @@
 """How likely two entities are one, by all that is for and against it.
 
 A logistic regression judges each pair by itself; a second one knows by how much a pair stands above its rivals, the
-other pairs of its two entities. Within one graph the share of pairs that are one is estimated from the graph itself
+other pairs of its two entities. The share of pairs that are one is estimated from the world itself
 (Saerens, Latinne, Decaestecker 2002, Adjusting the outputs of a classifier to new a priori probabilities).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,13 +27,27 @@ FEATURES = (
     "same name", "initials", "alike", "very alike", "namesakes", "links", "values", "against", "other type", "linked",
     "no name", "share that agrees", "none agrees", "siblings", "identifiers", "systematic", *APART, "rarest link",
     "rarest value", "same name, other type", "namesakes of the same name", "apart", "values apart", "links apart",
+    "parents apart", "brackets", *(f"{of} {how}" for of in ("names", "texts") for how in ("cosine", "contained",
+    "rarest word", "rarest code", "codes apart")),
 )  # fmt: skip
-"""What a probability is made from; the second regression has the two numbers of `lead`, too."""
+"""What is known of a pair. A score is made from it, from what is `usual` here, and from the two numbers of `lead`."""
+TELLING = (
+    "numbers", "more", "other", "known", "onset", "code", "signs", "systematic", "names codes apart", "apart",
+    "against", "none agrees", "identifiers",
+)  # fmt: skip
+"""Differences, which count by how usual they are: whether one tells two apart is a property of the sources."""
+LEVELS = (
+    "alike", "names cosine", "texts cosine", "names contained", "texts contained", "names rarest word",
+    "texts rarest word",
+)  # fmt: skip
+"""Likenesses, which count between two graphs by how far they are from the usual one."""
 
+_WORDS = np.tile([1.0, 1.0, 0.1, 0.1, 1.0], 2)  # bits are counted in tens
 _MOST = 2.0  # tens of bits that values, or links, tell
 _CLEAR = 4.0  # of the logarithm of the odds: a lead, or its lack, tells no more from there on
-_SHIFT = (-2.5, 1.0)  # of the logarithm of the odds, for the share of pairs that are one
+_SHIFT = {"between": (-4.0, 1.0), "within": (-0.5, 1.0)}  # of the logarithm of the odds, for the share that is one
 _TWIN = 6.0  # the logarithm of the odds of the twin that an entity has already
+_FEW = 20  # pairs as many as which it counts that nothing is known to be usual
 _TRUSTED = 200  # pairs as many as which the share that is usual counts
 
 
@@ -44,38 +60,22 @@ class Fitted(NamedTuple):
     share: float
 
 
-# By `python -m benchmarks.duplicates WHEEL --fit`.
+# By `python -m benchmarks.judgement --fit`.
 WEIGHTS: Mapping[Where, Fitted] = {
-    "between": Fitted(
-                (-2.223, 3.07, -1.103, 7.636, -0.965, 1.773, 2.244, -2.62, -0.823, -4.244, -2.614, 1.008, -1.362,
-         -1.588, -3.896, -1.699, -3.027, -3.79, -5.992, -0.778, -4.464, -4.651, -1.392, -1.61, 0.863, 1.302, -0.312,
-         -1.308, 1.129, 2.75, -0.964, -2.998),
-                (-2.216, 1.416, 0.188, 3.147, 0.82, 1.206, 3.42, -0.871, -0.977, -2.592, -1.925, 1.629, -1.632,
-         -1.448, -3.536, -1.136, -2.973, -2.295, -4.043, -0.982, -2.775, -2.151, -1.155, -0.613, 0.196, -0.843,
-         -0.02, 0.339, 0.426, 1.806, -0.017, 1.793, -0.172, -2.44),
-        -1.817,
-    ),
-    "within": Fitted(
-                (-0.867, 3.478, -1.408, 7.109, 0.407, 0.647, 1.47, -1.837, -0.296, -6.644, -2.5, 2.143, -1.222,
-         -2.648, -3.126, -2.009, -3.251, -3.315, -7.485, -0.281, -4.156, -6.277, -3.011, -4.64, 1.285, 2.076,
-         -1.049, -2.514, 1.149, 3.445, -3.843, -3.665),
-                (-1.032, 3.115, -1.438, 5.934, 1.537, 0.284, 1.858, -1.3, -0.128, -6.043, -2.174, 2.412, -1.211,
-         -2.421, -3.009, -1.699, -3.365, -2.751, -7.371, -0.296, -3.88, -5.273, -2.928, -3.834, 0.658, 0.996,
-         -1.023, -2.09, 1.064, 3.211, -3.732, 0.878, -0.176, -3.321),
-        -3.122,
-    ),
-}  # fmt: skip
+    where: Fitted(*fitted)
+    for where, fitted in json.loads(files(__package__).joinpath("weights.json").read_text("utf-8")).items()
+}
 
 
-def features(found: Candidates, weights: Weights) -> Values:
-    """What tells two that are one from two that are not, float64 [pairs, features], in the order of `FEATURES`."""
+def features(found: Candidates, weights: Weights, where: Where) -> Values:
+    """What tells two that are one from two that are not, float64 [pairs, features]: `FEATURES`, `TELLING`, `LEVELS`."""
     alike = found.likeness
     same = alike.how <= JOINED
     compared = weights.agreeing + weights.differing
     other_type, namesakes = weights.types < 0, np.log1p(weights.namesakes)
-    links, values = (np.minimum(bits / 10, _MOST) for bits in (weights.bits_by_links, weights.bits_by_values))
+    links, shared = (np.minimum(bits / 10, _MOST) for bits in (weights.bits_by_links, weights.bits_by_values))
     apart = alike.apart[:, MORE] + alike.apart[:, OTHER]
-    return np.stack(
+    values = np.stack(
         [
             same,
             alike.how == INITIALS,
@@ -83,7 +83,7 @@ def features(found: Candidates, weights: Weights) -> Values:
             np.maximum(alike.score - 0.8, 0.0) * 5,
             namesakes,
             links,
-            values,
+            shared,
             np.minimum(weights.bits_against, 40.0) / 10,
             other_type,
             weights.linked,
@@ -99,11 +99,30 @@ def features(found: Candidates, weights: Weights) -> Values:
             same & other_type,
             namesakes * same,
             apart * apart,
-            values * np.minimum(apart, 1.0),
+            shared * np.minimum(apart, 1.0),
             links * np.minimum(apart, 1.0),
+            weights.apart & ~same,
+            weights.bare & ~same,
+            *(weights.words * _WORDS).T,
         ],
         axis=1,
     ).astype(np.float64)
+    return np.column_stack([values, _usual(found, values, where)])
+
+
+def _usual(found: Candidates, values: Values, where: Where) -> Values:
+    """The differences of each pair by how usual they are; between two graphs also the likenesses by how far they are
+    from the usual one. Usual is the mean of the pairs of which each is the other's nearest by words; few say little."""
+    near = values[:, FEATURES.index("names cosine")] + values[:, FEATURES.index("texts cosine")]
+    best = np.zeros(int(found.b.max(initial=-1)) + 1)
+    np.maximum.at(best, np.concatenate([found.a, found.b]), np.tile(near, 2))
+    mutual = (near > 0) & (near >= best[found.a]) & (near >= best[found.b])
+    usual = values[mutual].mean(axis=0) if mutual.any() else np.zeros(values.shape[1])
+    telling, levels = ([FEATURES.index(name) for name in names] for names in (TELLING, LEVELS))
+    told = values[:, telling] * usual[telling]
+    told = told if where == "within" else np.column_stack([told, values[:, levels] - usual[levels]])
+    known: Values = told * (mutual.sum() / (mutual.sum() + _FEW))
+    return known
 
 
 def odds(values: Values, weights: Sequence[float]) -> Shares:
@@ -137,32 +156,27 @@ def probabilities(
 
     Between graphs an entity has one twin at most, and its candidates share what is likely; `taken`, bool [entities],
     are those that have one already, being in both graphs, as after a merge. Within one each pair is
-    judged by itself, and the less likely, the fewer pairs of this graph seem to be one.
+    judged by itself. The less likely is each, the fewer pairs seem to be one here.
     """
     first, second, share = fitted or WEIGHTS[where]
     told = odds(np.column_stack([values, lead(found, odds(values, first))]), second)
-    if where == "within":
-        return 1 / (1 + np.exp(-np.clip(told + _shift(told, share), -40.0, 40.0)))
-    chances = np.exp(told)
-    rivals = chances
-    if len(told):
-        size = int(found.b.max()) + 1
-        every = sums(found.a, size, chances) + sums(found.b, size, chances)
-        if taken is not None:
-            every += np.exp(_TWIN) * taken[:size]
-        rivals = np.maximum(every[found.a], every[found.b])
-    shares: Shares = chances / (1 + rivals)
-    return shares
+    size = int(found.b.max(initial=-1)) + 1
+    twins = np.exp(_TWIN) * (np.zeros(size) if taken is None else taken[:size])
 
+    def shares(shift: float) -> Shares:
+        rivals = chances = np.exp(np.clip(told + shift, -40.0, 40.0))
+        if where == "between":
+            every = sums(found.a, size, chances) + sums(found.b, size, chances) + twins
+            rivals = np.maximum(every[found.a], every[found.b])
+        likely: Shares = chances / (1 + rivals)
+        return likely
 
-def _shift(told: Shares, share: float) -> float:
-    """What the odds of all pairs are raised by, since more of them are one than usually."""
     usual = _TRUSTED / (1 + np.exp(-share))
     shift = 0.0
     for _ in range(100):
-        expected = float((1 / (1 + np.exp(-(told + shift)))).sum())
+        expected = float(shares(shift).sum())
         here = np.log((expected + usual) / (len(told) + _TRUSTED - expected - usual))
-        before, shift = shift, float(np.clip(here - share, *_SHIFT))
+        before, shift = shift, float(np.clip(here - share, *_SHIFT[where]))
         if abs(shift - before) < 1e-4:
             break
-    return shift
+    return shares(shift)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from worlds.curation.columns.axioms import Axioms
-from worlds.curation.columns.lists import Lists, code, firsts, parts, place
+from worlds.curation.columns.lists import Lists, code, firsts, numbers, parts, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups
 from worlds.curation.columns.vocabularies import OWL, PART_OF, RDFS, TYPE
 from worlds.curation.duplicates.likeness import Names
+from worlds.curation.duplicates.nameindex import NameIndex, folded
 from worlds.curation.duplicates.spelling import Shares, Spellings
-from worlds.entities.nameindex import NameIndex, folded
 from worlds.quads.dictionary import LITERAL, Ids
 
 MOST_NAMES = 12  # of an entity that are compared
@@ -21,6 +21,9 @@ _BEARERS, _IDENTIFIERS = 2.5, 10  # entities that have one identifier, on averag
 CAP = 12.0  # bits of one value
 _MANY, _DRAWN = 4, 12  # entities that have a value, from which on it may go along with others; pairs of them to see it
 _LONG = 80  # characters from which on a text is compared by its words
+
+_code = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])\S+").fullmatch  # as "T1586.003"
+_bracketed = re.compile(r"\([^()]*\)|\[[^\[\]]*\]").sub
 
 
 class KnownNames:
@@ -39,12 +42,10 @@ class KnownNames:
         left, right = np.concatenate(subjects), np.concatenate(objects)
         literals = distinct(right)
         values = table.values(literals)
-        numbered: dict[str, int] = {}
-        numbers = np.array(
-            [numbered.setdefault(values[literal], len(numbered)) for literal in literals.tolist()], dtype=np.int64
-        )
-        self.texts = list(numbered)
-        told = numbers[np.searchsorted(literals, right)] if len(right) else right
+        numbered: dict[Hashable, int] = {}
+        which_text = numbers((values[literal] for literal in literals.tolist()), numbered)
+        self.texts = [str(text) for text in numbered]
+        told = which_text[np.searchsorted(literals, right)] if len(right) else right
         first = np.sort(np.unique(left, return_index=True)[1]) if len(left) else left
         order = np.argsort(left[first], kind="stable")
         self._labelled, self._labels = left[first][order], told[first][order]
@@ -63,6 +64,7 @@ class KnownNames:
         self.index = NameIndex([self.texts[number] for number in used.tolist()])
         self.comparing = Names(self.index.names, self.index.words)
         self.as_words = self.comparing.as_words
+        self.bare = numbers(folded(_bracketed("", name)) for name in self.index.names)
         # An entity counts once for the names of the same words.
         once = distinct(code(owners, self.as_words[kept])) & 0xFFFFFFFF if len(kept) else NO_IDS
         self._called = np.bincount(once, minlength=int(self.as_words.max(initial=0)) + 1)
@@ -190,7 +192,9 @@ class KnownValues:
         self.is_short[list(short)] = True
         self._long = Lists.of([long.get(number, ()) for number in range(len(shown))])
         self._in_long = np.sort(code(np.repeat(np.arange(len(shown)), self._long.counts), self._long.values))
+        self.texts = [texts.get(term, "") for term in shown]
         self._written = [short.get(number, "") for number in range(len(shown))]
+        self.coded = np.array([bool(_code(text)) for text in self._written], dtype=bool)
         self._digits = [re.sub(r"\D", "", text) for text in self._written]
         self.is_number = np.array([2 * len(d) > len(t) for d, t in zip(self._digits, self._written, strict=True)], bool)
         return found

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from worlds.curation.columns.lists import Lists, Mask, code, firsts, parts, place, spread, sums
+from worlds.curation.columns.lists import Lists, Mask, code, firsts, numbers, parts, place, spread, sums
 from worlds.curation.columns.table import distinct
 from worlds.curation.duplicates.spelling import Shares, Spellings
 from worlds.quads.dictionary import Ids
 from worlds.search.words import STOP_WORDS
 
 _ALIKE = 0.72  # of two words that may be one
+_SYSTEMATIC = 3  # words that two names differ in, at most, where more names may differ in the same way
 _INITIAL, _SHORTENED = 0.75, 0.85
-_BLOCK = 200_000  # pairs of names at a time
+_BLOCK = 20_000  # pairs of names at a time
 
 SAME, WORDS, JOINED, INITIALS, ALIKE = range(5)  # ways in which two names are alike; of the first three nothing but
 # order and punctuation tells them apart
@@ -40,7 +41,7 @@ class Likeness:
     both lack of the other's ("methyl", "acetate"); of words that are spelt alike, how often the rarer stands in other
     names, so that it is no slip of the pen ("ethyl"), in powers of two; whether their first letters differ
     ("Incohesive"); whether they are codes ("PPTX"); whether other signs stand between the words ("C++"); and whether
-    only the order tells, around a word such as "of".
+    only the order tells, and none has the first words last.
     """
 
     score: Shares
@@ -90,27 +91,21 @@ class Names:
         self._spelt = Spellings(list(words))
         self._first = np.array([ord(word[0]) for word in words], dtype=np.int64)
         self._salt = np.random.default_rng(1).integers(1, 2**40, size=max(len(words), 1)).astype(np.float64)
-        figures: dict[object, int] = {}
-        told_figures = [tuple(sorted(one.replace(",", "") for one in _figures(text))) for text in texts]
-        self._figures = np.array([figures.setdefault(one, len(figures)) for one in told_figures], dtype=np.int64)
-        letters: dict[object, int] = {(): 0}  # that stand alone, as in "class A"
-        told_letters = [tuple(sorted(_letters(text))) for text in texts]
-        self._letters = np.array([letters.setdefault(one, len(letters)) for one in told_letters], dtype=np.int64)
-        signs: dict[str, int] = {}
-        self._signs = np.array([signs.setdefault(_unsigned("", text), len(signs)) for text in texts], dtype=np.int64)
-        self._turned = np.array(
-            [any(w in STOP_WORDS for w in n) and "," not in t for n, t in zip(names, texts, strict=True)], bool
-        )
+        self._figures = numbers(tuple(sorted(one.replace(",", "") for one in _figures(text))) for text in texts)
+        # Letters that stand alone, as in "class A"; 0 for none.
+        self._letters = numbers([(), *(tuple(sorted(_letters(text))) for text in texts)])[1:]
+        self._signs = numbers(_unsigned("", text) for text in texts)
+        self._names = names
+        told_places = {word for word in words if _told(word)}
+        self._drawn = numbers(tuple(word for word in one if word in told_places) for one in names)
+        self._rest = numbers(tuple(word for word in one if word not in told_places) for one in names)
         self._codes = self._capitals(texts, words)
         self._spellings = list(words)
         self._numbers = np.array([any(map(str.isdigit, word)) for word in words], dtype=bool)
-        numbered: dict[object, int] = {}
-        self._as_said = np.array([numbered.setdefault(one, len(numbered)) for one in names], dtype=np.int64)
-        self.as_words = np.array(
-            [numbered.setdefault((len(one), *sorted(one)), len(numbered)) for one in names], dtype=np.int64
-        )
-        joined = ["".join(one) for one in names]
-        self._joined = np.array([numbered.setdefault(one, len(numbered)) for one in joined], dtype=np.int64)
+        numbered: dict[Hashable, int] = {}
+        self._as_said = numbers(names, numbered)
+        self.as_words = numbers(((len(one), *sorted(one)) for one in names), numbered)
+        self._joined = numbers(("".join(one) for one in names), numbered)
         self._initials = np.array(
             [
                 [numbered.get(text, -1) for text in ("".join(w[0] for w in one), _without_idle(one))]
@@ -151,6 +146,8 @@ class Names:
             apart = place(code(other[owners], words), self._having) < 0
             lone.append((owners[apart], words[apart]))
             own.append(sums(owners[apart], len(left), self._salt[words[apart]]))
+        few = (sums(lone[0][0], len(left)) <= _SYSTEMATIC) & (sums(lone[1][0], len(left)) <= _SYSTEMATIC)
+        lone = [(owners[few[owners]], words[few[owners]]) for owners, words in lone]
         owners, first, second = _each_with_each(lone[0], lone[1], len(left))
         salts: dict[object, float] = {}
         chance = np.random.default_rng(2)
@@ -178,17 +175,22 @@ class Names:
             initials = (self._joined[one][:, None] == self._initials[many]).any(axis=1) & self._alone[one]
             how[initials] = INITIALS
         figures = self._figures[left] == self._figures[right]
+        figures &= (self._drawn[left] == self._drawn[right]) | (self._rest[left] != self._rest[right])
         how[(self._joined[left] == self._joined[right]) & figures] = JOINED
         how[(self.as_words[left] == self.as_words[right]) & figures] = WORDS
         how[self._as_said[left] == self._as_said[right]] = SAME
+        turned = np.flatnonzero(how == WORDS)
+        whose = zip(left[turned].tolist(), right[turned].tolist(), strict=True)
+        turned = turned[np.array([not _rotated(self._names[one], self._names[other]) for one, other in whose], bool)]
+        how[turned] = ALIKE
         score = np.choose(how, [1.0, 1.0, 0.98, 0.0, 0.0])
         rest = np.flatnonzero(how >= INITIALS)
         apart = np.zeros((len(left), len(APART)))
         met, apart[rest] = self._by_words(left[rest], right[rest])
         lettered = (self._letters[left] > 0) & (self._letters[right] > 0)
         apart[rest, NUMBERS] = (~figures | (lettered & (self._letters[left] != self._letters[right])))[rest]
+        apart[turned, ORDER] = 1.0
         apart[:, SIGNS] = self._signs[left] != self._signs[right]
-        apart[:, ORDER] = (how == WORDS) & self._turned[left] & self._turned[right]
         whole = self._texts.ratios(left[rest], right[rest])
         alike = np.minimum(np.maximum(met, 0.6 * whole + 0.4 * met), 0.97)
         score[rest] = np.where(how[rest] == INITIALS, np.maximum(met, 0.8), alike)
@@ -211,6 +213,8 @@ class Names:
             alone.append((owners[~shared], words[~shared]))
             lacking.append(sums(owners[~shared], len(left), self._weights[words[~shared]]))
         owners, first, second = _each_with_each(alone[0], alone[1], len(left))
+        may = self._spelt.may(first, second, _ALIKE)
+        owners, first, second = owners[may], first[may], second[may]
         alike = self._alike(first, second)
         some = np.flatnonzero(alike > 0)
         rows = some[np.lexsort((-alike[some], owners[some]))]
@@ -260,6 +264,16 @@ def _each_with_each(left: tuple[Ids, Ids], right: tuple[Ids, Ids], size: int) ->
     counts = np.bincount(right[0], minlength=size)
     rows, places = spread((np.cumsum(counts) - counts)[owners], counts[owners])
     return owners[rows], words[rows], right[1][places]
+
+
+def _told(word: str) -> bool:
+    """Whether a word is a number or a letter, whose place tells what it counts: "S:1 L:2" and "S:2 L:1"."""
+    return len(word) == 1 or any(map(str.isdigit, word))
+
+
+def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the one's first words are the other's last ones."""
+    return any(one[at:] + one[:at] == other for at in range(len(one)))
 
 
 def _without_idle(words: tuple[str, ...]) -> str:

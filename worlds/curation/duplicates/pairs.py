@@ -9,7 +9,8 @@ import numpy as np
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import Mask, code, firsts, parts, place, spread, sums
-from worlds.curation.columns.table import NO_IDS, Table
+from worlds.curation.columns.table import Table, distinct
+from worlds.curation.duplicates.bags import Bags, Words
 from worlds.curation.duplicates.known import CAP, MOST_NAMES, KnownNames, KnownTypes, KnownValues
 from worlds.curation.duplicates.likeness import JOINED, Likeness
 from worlds.curation.duplicates.spelling import Shares
@@ -17,6 +18,7 @@ from worlds.quads.dictionary import Ids
 
 _SHARED = 5  # entities that have a value in common, beyond which it makes no candidates
 _BEARERS = 40  # of a name that are compared
+_NEAREST = 2  # entities, by their words, that each is compared with
 _LEAST = 0.55  # likeness of names that makes a candidate
 _CLOSE_NUMBERS, _CLOSE, _CLOSE_WORDS = 0.85, 0.8, 0.8  # likeness of two values that may be one
 _UNLIKE_WORDS = 0.5  # of long texts: below it they differ, above it they tell nothing
@@ -24,6 +26,8 @@ _COMPARED = 4  # values of one predicate that are compared with one another
 _AGREE = (0.75, 0.97)  # how often the values of one thing agree, of predicates with several values, and with one
 _TRUSTED = 20  # pairs that this counts as much as
 _BLOCK = 50_000  # pairs at a time
+
+TEXTS_CODE = 8  # column of `Weights.words`: the bits of the rarest code in common
 
 Allowed = Callable[[Ids, Ids], Mask]
 
@@ -70,14 +74,18 @@ class Weights:
     differing: Ids
     namesakes: Ids
     types: Ids  # 1 for a common one, -1 for none in common, 0 where nothing is known
+    bare: Mask  # whose names differ in brackets alone
     linked: Mask
     siblings: Mask  # with a parent in common
+    apart: Mask  # whose parents are others
     identifiers: Mask  # whose identifiers differ, of a kind that those of one thing share
     systematic: Ids  # further pairs of entities whose names differ in the same words
+    words: Shares  # [pairs, 10]: of names and of all texts; see `Bags.compare`
 
     def of(self, rows: Ids) -> Weights:
         """The features of some of the pairs."""
-        return Weights(*(getattr(self, name)[rows] for name in self.__slots__))
+        columns = [getattr(self, name)[rows] for name in self.__slots__]
+        return Weights(*columns)
 
 
 class Pairs:
@@ -92,6 +100,18 @@ class Pairs:
         self.names = KnownNames(table, entities, naming)
         self.values = KnownValues(table, entities, self.names, naming)
         self.types = KnownTypes(axioms, entities)
+        words = Words()
+        owners, kept = self.names.names.each(np.arange(len(entities)))
+        told = words.of(self.names.index.names)
+        rows, named = told.each(kept)
+        held = self.values.held
+        said = words.of(self.values.texts)
+        also, others = said.each(held & 0xFFFFFFFF)
+        self.bags = (
+            Bags(owners[rows], named, len(entities)),
+            Bags(np.concatenate([owners[rows], held[also] >> 32]), np.concatenate([named, others]), len(entities)),
+        )
+        self._codes = words.codes
         self.taken: Mask | None = None  # of two sides, the entities that are on both
         self._agree = np.empty(0)
 
@@ -112,9 +132,9 @@ class Pairs:
                 kept &= ((sides[a] | sides[b]) == 3) & ((sides[a] & sides[b]) != 3)
             return kept
 
-        by_name = self._by_names(allowed)
-        by_value = self._by_values(allowed)
-        fresh = by_value[place(by_value, code(by_name.a, by_name.b)) < 0]
+        by_name = self._by_names(sides, allowed)
+        fresh = distinct(np.concatenate([self._by_values(allowed), *self._near(sides, allowed)]))
+        fresh = fresh[place(fresh, np.sort(code(by_name.a, by_name.b))) < 0]
         others = self._named(*parts(fresh))
         return Candidates(
             np.concatenate([by_name.a, others.a]),
@@ -123,11 +143,30 @@ class Pairs:
             Likeness.joined([by_name.likeness, others.likeness]),
         )
 
-    def _by_names(self, allowed: Allowed) -> Candidates:
+    def _near(self, sides: Ids | None, allowed: Allowed) -> list[Ids]:
+        """Codes of the entities with those that are nearest by the words of their names, and of all their texts."""
+        every = np.arange(len(self.entities))
+        ways = [(every, every)]
+        if sides is not None:
+            first, second = (np.flatnonzero(sides & side) for side in (1, 2))
+            ways = [(first, second), (second, first)]
+        found: list[Ids] = []
+        for bags in self.bags:
+            for left, right in ways:
+                a, b = parts(bags.nearest(left, right, _NEAREST))
+                found.append(code(np.minimum(a, b), np.maximum(a, b))[allowed(a, b)])
+        return found
+
+    def _by_names(self, sides: Ids | None, allowed: Allowed) -> Candidates:
         bearers = self.names.bearers
         itself = np.flatnonzero(bearers.counts > 1)
-        near = self.names.index.pairs()
-        one, other = np.concatenate([itself, near[:, 0]]), np.concatenate([itself, near[:, 1]])
+        one, other = (np.concatenate([itself, near]) for near in parts(self.names.index.pairs()))
+        if sides is not None:
+            owners, whose = bearers.each(np.arange(len(bearers.counts)))
+            borne = np.zeros(len(bearers.counts), dtype=np.int64)
+            np.bitwise_or.at(borne, owners, sides[whose])
+            across = (borne[one] | borne[other]) == 3
+            one, other = one[across], other[across]
         alike = self.names.comparing.compare(one, other)
         kept = np.flatnonzero(alike.score >= _LEAST)
         one, other, alike = one[kept], other[kept], alike.of(kept)
@@ -151,19 +190,11 @@ class Pairs:
 
     def _by_values(self, allowed: Allowed) -> Ids:
         """Codes of pairs that share a value which few have: a short one, or two long ones."""
-        having = self.values.having
-        codes, weights = [NO_IDS], [NO_IDS]
-        for size in range(2, _SHARED + 1):
-            keys = np.flatnonzero(having.counts == size)
-            members = having.values[having.starts[keys][:, None] + np.arange(size)[None, :]]
-            worth = np.where(self.values.is_short[keys], 2, 1)
-            for first, second in zip(*np.triu_indices(size, 1), strict=True):
-                a, b = members[:, first], members[:, second]
-                of = allowed(a, b)
-                codes.append(code(np.minimum(a, b), np.maximum(a, b))[of])
-                weights.append(worth[of])
-        every, places = np.unique(np.concatenate(codes), return_inverse=True)
-        found: Ids = every[np.bincount(places, np.concatenate(weights), minlength=len(every)) >= 2]
+        keys, a, b = self.values.having.pairs(_SHARED)
+        of = allowed(a, b)
+        every, places = np.unique(code(np.minimum(a, b), np.maximum(a, b))[of], return_inverse=True)
+        worth = np.where(self.values.is_short[keys[of]], 2, 1)
+        found: Ids = every[np.bincount(places, worth, minlength=len(every)) >= 2]
         return found
 
     def _named(self, a: Ids, b: Ids) -> Candidates:
@@ -220,8 +251,12 @@ class Pairs:
         numbers = known.is_number[left] & known.is_number[right]
         least = np.where(long, _CLOSE_WORDS, np.where(numbers, _CLOSE_NUMBERS, _CLOSE))
         state = np.where(alike >= least, 1, np.where(long & (alike >= _UNLIKE_WORDS), 0, -1))
+        state = state[at]
+        if self.taken is None:  # codes of one source that are nearly the same are of siblings
+            coded = known.coded[one] & known.coded[other] & known.identifying[known.kind[mine]][pairs]
+            state[coded & (one != other)] = -1
         found = np.full(len(mine), -1, dtype=np.int64)
-        np.maximum.at(found, pairs, state[at])
+        np.maximum.at(found, pairs, state)
         return found
 
     def weigh(self, found: Candidates) -> Weights:
@@ -231,21 +266,23 @@ class Pairs:
             self._weigh(found.a[start : start + _BLOCK], found.b[start : start + _BLOCK])
             for start in range(0, max(len(found), 1), _BLOCK)
         ]
-        by_links, by_values, rarest_link, rarest_value, against, siblings, identifiers = (
-            np.concatenate([block[n] for block in blocks]) for n in range(7)
+        by_links, by_values, rarest_link, rarest_value, against, siblings, apart, identifiers, *counted = (
+            np.concatenate(column) for column in zip(*blocks, strict=True)
         )
-        agreeing, differing = (np.concatenate([block[n] for block in blocks]).astype(np.int64) for n in (7, 8))
+        agreeing, differing = (column.astype(np.int64) for column in counted[:2])
         named = found.names[0] >= 0
         bearers = np.zeros(len(found), dtype=np.int64)
         bearers[named] = self.names.called(found.names[0][named])
         namesakes = np.maximum(bearers - np.where(found.likeness.how <= JOINED, 2, 1), 0)
         systematic = np.zeros(len(found), dtype=np.int64)
         systematic[named] = self._systematic(found.names[0][named], found.names[1][named])
+        bare = named & (self.names.bare[found.names[0]] == self.names.bare[found.names[1]])
         links = self.values.links
         linked = (place(code(found.a, found.b), links) >= 0) | (place(code(found.b, found.a), links) >= 0)
         return Weights(
             by_links, by_values, rarest_link, rarest_value, against, agreeing, differing, namesakes,
-            self.types.compared(found.a, found.b), linked, siblings > 0, identifiers > 0, systematic,
+            self.types.compared(found.a, found.b), bare, linked, siblings > 0,
+            apart > 0, identifiers > 0, systematic, np.stack(counted[2:], axis=1),
         )  # fmt: skip
 
     def _learn(self, found: Candidates) -> None:
@@ -287,6 +324,9 @@ class Pairs:
         differs = np.clip(np.log2((1 - chance) / np.maximum(1 - self._agree, 1e-3)), 0.0, CAP)
         opposing = sums(met.differing[0], len(a), differs[met.differing[1]])
         siblings = sums(of, len(a), self.values.upward[met.agreeing[1]].astype(float))
+        apart = sums(met.differing[0], len(a), self.values.upward[met.differing[1]].astype(float))
         identifying = self.values.identifying * self._agree
         identifiers = sums(met.differing[0], len(a), np.where(identifying > 0.5, identifying, 0.0)[met.differing[1]])
-        return by_links, by_values, *rarest, opposing, siblings, identifiers, agreeing, sums(met.differing[0], len(a))
+        words = [column for bags in self.bags for column in bags.compare(a, b, self._codes)]
+        differing = sums(met.differing[0], len(a))
+        return by_links, by_values, *rarest, opposing, siblings, apart, identifiers, agreeing, differing, *words

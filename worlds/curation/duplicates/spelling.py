@@ -35,6 +35,9 @@ class Spellings:
         numbers = np.cumsum(numbers, dtype=np.int32) * (numbers > 0)
         self._codes = numbers[shown]
         self._characters = int(numbers.max()) + 1
+        letters = np.uint64(1) << (self._codes % 64).astype(np.uint64)
+        letters[self._codes == 0] = 0
+        self._letters = np.bitwise_or.reduce(letters, axis=1)
 
     def ratios(self, left: Ids, right: Ids) -> Shares:
         """Twice the characters that two texts have in common, in their order, by all they have; 0 if far from it."""
@@ -49,6 +52,16 @@ class Spellings:
             of = wanted[start : start + block]
             total = self.lengths[left[of]] + self.lengths[right[of]]
             found[of] = 2 * self._common(longer[of], shorter[of]) / np.maximum(total, 1)
+        return found
+
+    def may(self, left: Ids, right: Ids, least: float) -> NDArray[np.bool_]:
+        """Whether two texts may have a ratio of at least so much, or one begin the other, by their letters."""
+        one, other = self._letters[left], self._letters[right]
+        most = (1 - least) * (self.lengths[left] + self.lengths[right])
+        near = np.bitwise_count(one ^ other) <= most
+        near &= np.abs(self.lengths[left] - self.lengths[right]) <= most
+        within = ((one & ~other) == 0) | ((other & ~one) == 0)
+        found: NDArray[np.bool_] = near | (within & (self._codes[left, 0] == self._codes[right, 0]))
         return found
 
     def _common(self, longer: Ids, shorter: Ids) -> Ids:

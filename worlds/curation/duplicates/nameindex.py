@@ -1,14 +1,13 @@
 """The names of many entities in memory, by what near spellings have in common: made once, compared with one another.
 
 Nothing is compared with everything. Two names are candidates for each other where they are made of the same words, are
-each other's initials, share a rare word, or share most of their trigrams: of these, the least hashes are compared
+each other's initials, or share most of their trigrams: of these, the least hashes are compared
 (MinHash, Broder 1997; bands, Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.4).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,7 +16,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from worlds.curation.columns.lists import Lists, code
+from worlds.curation.columns.table import distinct
 from worlds.entities.names import forms
+from worlds.quads.dictionary import Ids
 from worlds.search.words import STOP_WORDS
 
 _BANDS, _ROWS = 16, 2  # of hashes: two names with half of their trigrams in common share a band at 99 %
@@ -25,7 +27,7 @@ _SHARED = 40  # names that have a key in common, beyond which it tells nothing
 _LONGEST = 120  # characters of a name that are compared
 _INITIALS = range(3, 9)  # letters of an abbreviation
 
-Keys: TypeAlias = list[tuple[str, ...]]
+Words: TypeAlias = tuple[str, ...]
 
 
 def plain(text: str) -> str:
@@ -48,47 +50,39 @@ class NameIndex:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
         self.words = [folded(name) for name in names]
-        self.often: dict[str, int] = defaultdict(int)
-        for told in self.words:
-            for word in set(told):
-                self.often[word] += 1
-        self._buckets: dict[object, list[int]] = defaultdict(list)
-        bands = _bands(self.words)
-        for number, told in enumerate(self.words):
-            for key in (*self._keys(told), *bands[number].tolist()):
-                self._buckets[key].append(number)
+        numbered: dict[object, int] = {}
+        exact = Lists.of([[numbered.setdefault(key, len(numbered)) for key in _exact(told)] for told in self.words])
+        short = Lists.of([[numbered.setdefault(key, len(numbered)) for key in _short(told)] for told in self.words])
+        bands = np.unique(_bands(self.words).ravel(), return_inverse=True)[1]
+        self._keys = [
+            (Lists.by(keys, np.repeat(np.arange(len(names)), counts), int(keys.max(initial=0)) + 1), most)
+            for keys, counts, most in (
+                (exact.values, exact.counts, _SHARED * 5),
+                (short.values, short.counts, _SHARED),
+                (bands, np.full(len(names), _BANDS), _SHARED),
+            )
+        ]
 
-    def __len__(self) -> int:
-        return len(self.names)
+    def pairs(self) -> Ids:
+        """Codes of each two of the names that may mean one thing, the lesser number first."""
+        found = [code(*keys.pairs(most)[1:]) for keys, most in self._keys]
+        return distinct(np.concatenate(found))
 
-    def _keys(self, told: tuple[str, ...]) -> Iterable[object]:
-        """What names that mean one thing have in common, as they are written and by their words."""
-        if not told:
-            return
+
+def _exact(told: Words) -> Iterable[object]:
+    """Yield what names of the same words have in common."""
+    if told:
         yield ("words", *sorted(set(told)))
-        joined = "".join(told)
-        yield ("joined", joined)
-        if len(told) == 1 and len(joined) in _INITIALS:
-            yield ("initials", joined)
-        elif len(told) > 2:
-            yield ("initials", "".join(word[0] for word in told))
-            yield ("initials", "".join(word[0] for word in told if word not in STOP_WORDS))
-        for word in set(told):
-            if len(word) > 2:
-                yield ("word", word)
+        yield "".join(told)
 
-    def pairs(self) -> NDArray[np.int64]:
-        """Each two of the names that may mean one thing, int64 [n, 2], the lesser number first."""
-        found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        for key, bucket in self._buckets.items():
-            exact = isinstance(key, tuple) and key[0] in ("words", "joined")
-            if 1 < len(bucket) <= (_SHARED * 5 if exact else _SHARED):
-                members = np.array(bucket, dtype=np.int64)
-                left, right = np.triu_indices(len(members), 1)
-                found.append(members[left] << 32 | members[right])
-        codes = np.sort(np.concatenate(found))
-        codes = codes[np.append(True, codes[1:] != codes[:-1])[: len(codes)]]
-        return np.stack([codes >> 32, codes & 0xFFFFFFFF], axis=1)
+
+def _short(told: Words) -> Iterable[object]:
+    """Yield what a name and its initials have in common."""
+    joined = "".join(told)
+    if len(told) == 1 and len(joined) in _INITIALS:
+        yield joined
+    elif len(told) > 2:
+        yield from {"".join(word[0] for word in told), "".join(word[0] for word in told if word not in STOP_WORDS)}
 
 
 def _bands(told: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
