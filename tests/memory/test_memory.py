@@ -173,6 +173,14 @@ def test_a_context_tells_what_was_said_and_the_facts(ann: Memory) -> None:
     assert "Acme makes kites" not in ann.context("What does Acme make?").text
 
 
+def test_a_context_shows_times_with_their_facts(ann: Memory) -> None:
+    ann.retain("Zoe joined Acme", facts=[("Zoe", "works at", "Acme", {"from": "2026-05-02"})])
+    ann.tell([("Zoe", "works at", "Acme", {"to": "2026-09-01"})])
+    lines = ann.context("Where does Zoe work?").text.splitlines()
+    assert any("(valid from: 2026-05-02" in line for line in lines), lines
+    assert not any("_:" in line or "(;" in line for line in lines), lines
+
+
 # --- keeping ----------------------------------------------------------------------------------------------------------
 
 

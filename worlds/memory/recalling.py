@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
-from rdflib import Literal
+from rdflib import BNode, Literal
 
 from worlds.entities.context import Context
 from worlds.entities.neighbours import CitedQuad
@@ -50,7 +50,7 @@ from worlds.validity.times import microseconds, moment, now
 
 _QUERIES = statements("queries.sql")
 _SQL = statements("memory.sql")
-_told_because = re.compile(r"(?:; source|(?<=\()source): [0-9a-f]{32}|\s*\(source: [0-9a-f]{32}\)")
+_told_because = re.compile(r"; source: [0-9a-f]{32}|(?<=\()source: [0-9a-f]{32}; |\s*\(source: [0-9a-f]{32}\)")
 _HITS = 10_000  # that are looked at
 _LOOKED_AT = 20  # memories of which the newer come first
 _GROUP = 64  # files that are read together
@@ -274,7 +274,7 @@ class Recalling:
             for fact in context.facts:
                 own = any(str(quad[1]) in _OWN or str(quad[2]) in _KINDS for quad in fact.quads)
                 seen = all(str(quad[3]) == SEEN.value for quad in fact.quads)
-                if not own and not seen and not str(fact.entity).startswith("_:"):
+                if not own and not seen and not isinstance(fact.entity, BNode):
                     text = _told_because.sub("", fact.text)
                     put(f"[{len(facts) + 1}] {text}", replace(fact, text=text))
         if documents or not known:
