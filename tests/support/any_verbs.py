@@ -139,6 +139,7 @@ STEPS: dict[str, Step] = {
     "tell": lambda w, c, f: w.tell([[c.choice(_WORDS), "knows", c.choice(_WORDS)]]),
     "end": lambda w, c, f: w.end(*_held(w, c, 1), at="2021"),
     "reinstate": _reinstate,
+    "carry_out": lambda w, c, f: w.carry_out(),
     "prune": _prune,
     "embed": _policy,
     "accept_all": lambda w, c, f: w.accept_all([_proposal(w, c)]),
