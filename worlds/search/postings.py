@@ -141,6 +141,8 @@ class PostingLists:
         lengths = np.zeros(state.last + 1)
         lengths[:known] = self._lengths
         chunks, tokens = self._connection.columns(_SQL["lengths"], _SQL["lengths"].bind(bytes=_BYTES, after=known - 1))
+        if len(chunks) and not 0 <= chunks.min() <= chunks.max() <= state.last:
+            raise IntegrityError("the full-text index is damaged: compact() builds it anew")
         lengths[chunks] = tokens
         self._lengths = lengths
         average = self._average or self._frequencies.corpus(()).average
