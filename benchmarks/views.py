@@ -3,7 +3,8 @@
 A fifth of the generated quads are texts. Scopes are of 1, 10 and 1,000 graphs, and hold nine tenths or a hundredth of
 the quads, in a world for each number of graphs. The past is revision 1 of a world that 1,000 revisions have changed
 since, a hundredth of its quads in all; the time is one at which as many facts held that have ended since. Each round
-is a process of its own, without embeddings. First come the world's own search and query, then those of the view. All
+is a process of its own, without embeddings. First come the world's own search and query, then those of the view,
+which the first search makes. All
 figures are medians, of CPU time in milliseconds, and of the megabytes that the process holds more than before.
 """
 
@@ -120,13 +121,14 @@ def measured(path: Path, kind: str, graphs: int) -> list[Figures]:
     """The figures of a round: search and query of the world, then of the view."""
     with worlds.open(path, embedder=None) as world:
         found = [figures(lambda: world.search(QUESTION)), figures(lambda: world.query(QUERY))]
-        if kind == "past":
-            view = world.at(1)
-        elif kind == "time":
-            view = world.as_of("1990")
-        else:
-            view = world.only(graphs=[f"{EX}{kind}{number}" for number in range(graphs)])
-        return [*found, figures(lambda: view.search(QUESTION)), figures(lambda: view.query(QUERY))]
+        names = [f"{EX}{kind}{number}" for number in range(graphs)]
+
+        def view() -> worlds.World:
+            if kind == "past":
+                return world.at(1)
+            return world.as_of("1990") if kind == "time" else world.only(graphs=names)
+
+        return [*found, figures(lambda: view().search(QUESTION)), figures(lambda: view().query(QUERY))]
 
 
 def main() -> None:

@@ -12,11 +12,6 @@ SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate)
        group_concat(graph), group_concat(revision)
 FROM (SELECT * FROM quads WHERE graph = :graph AND graph <> 0 AND id > :after ORDER BY id LIMIT :limit);
 
--- name: quads_until
-SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),
-       group_concat(graph), group_concat(revision)
-FROM (SELECT * FROM quads WHERE id > :after AND revision <= :revision ORDER BY id LIMIT :limit);
-
 -- name: removed
 SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
        group_concat(revision), group_concat(removed)
@@ -62,10 +57,6 @@ DELETE FROM quads WHERE id IN (
         ON quads.subject = gone.value ->> 0 AND quads.predicate = gone.value ->> 1
         AND quads.object = gone.value ->> 2 AND quads.graph = gone.value ->> 3);
 
--- name: revisions
-SELECT revision, time, author, message, added, removed, first_quad, created, dropped, undoes FROM revisions
-WHERE revision > :after ORDER BY revision;
-
 -- name: revisions_among
 SELECT revision, time, author, message, added, removed, first_quad, created, dropped, undoes
 FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value ORDER BY revision;
@@ -78,6 +69,28 @@ SELECT count(*), max(id), total(length(discussion)), count(decided) FROM proposa
 
 -- name: all_proposals
 SELECT * FROM proposals ORDER BY id;
+
+-- name: quads_since
+SELECT group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM quads WHERE id >= (SELECT min(first_quad) FROM revisions WHERE revision > :revision) AND revision > :revision;
+
+-- name: forget_quads_since
+DELETE FROM quads WHERE revision > :revision;
+
+-- name: forget_removed_since
+DELETE FROM removed_quads WHERE removed > :revision;
+
+-- name: forget_revisions_since
+DELETE FROM revisions WHERE revision > :revision;
+
+-- name: forget_merged
+DELETE FROM merged_quads;
+
+-- name: forget_sources
+DELETE FROM sources;
+
+-- name: forget_source_runs
+DELETE FROM source_runs;
 
 -- name: forget_proposals
 DELETE FROM proposals;

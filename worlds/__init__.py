@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from worlds.revisions.edits import Edits
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entries, Entry
-    from worlds.revisions.past import Past
     from worlds.revisions.provenance import Provenance
     from worlds.revisions.retention import Retention
     from worlds.rules.report import ValidationReport
@@ -125,7 +124,6 @@ __all__ = [
     "OpenError",
     "ParseError",
     "Passage",
-    "Past",
     "Proof",
     "Proposal",
     "Provenance",
@@ -199,7 +197,6 @@ _HOMES = {
     "worlds.revisions.diff": "Diff",
     "worlds.revisions.edits": "Edits",
     "worlds.revisions.history": "Entries Entry",
-    "worlds.revisions.past": "Past",
     "worlds.revisions.provenance": "Provenance",
     "worlds.revisions.retention": "Retention",
     "worlds.search.passages": "Passage",

@@ -27,7 +27,7 @@ C = TypeVar("C")
 
 _CHUNK = 500  # items that the thread takes of an iterator at a time
 _PATIENCE = 0.1  # seconds that a cancelled caller waits for work to end
-_PARTS = ("World", "Past", "Memory", "Questions", "Shapes", "Sources", "Retention")
+_PARTS = ("World", "Memory", "Questions", "Shapes", "Sources", "Retention")
 """Classes whose instances read and write the world themselves."""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import pyoxigraph as ox
@@ -13,20 +14,26 @@ import pyoxigraph as ox
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
+from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
+from worlds.quads.dataset import default_graph, own_named
+from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
+from worlds.revisions.history import Moment
 from worlds.revisions.writer import Progress as Progress
-from worlds.scopes.copied import Copies, Showing, copied
-from worlds.scopes.dataset import Dataset
+from worlds.scopes.copied import Copied, Copies, Copy
+from worlds.scopes.dataset import Dataset, IndexNotes
 from worlds.scopes.forwarding import Forwarding
-from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
-from worlds.scopes.slice import Slice, SliceConnection
+from worlds.scopes.slice import Slice, ViewConnection
+from worlds.scopes.view import View
 from worlds.scopes.writing import ScopedWriter
-from worlds.sparql.index import PLACES, Place
+from worlds.sparql.copied import CopiedIndex, EarlierIndex
+from worlds.sparql.index import PLACES, Place, SparqlIndex
 from worlds.sparql.index import Progress as Built
+from worlds.sparql.queries import Queries
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from worlds.graph.terms import GraphName
     from worlds.remote.status import Replica
 
-from worlds.validity.times import moment
+from worlds.validity.times import in_calendar, moment
 from worlds.verbs.auditing import Auditing
 from worlds.verbs.calling import verb
 from worlds.verbs.curating import Curating
@@ -54,6 +61,8 @@ SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
 """What the name of a world's file ends in, where its name has to tell."""
 _SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
+_SETTINGS = ("created", "history_from", "purges", "term_removals", "policy", "default_graph", "embedder")
+"""What of the table meta a revision's world depends on."""
 _Scopes: TypeAlias = "dict[tuple[GraphName, ...], ScopedWorld]"
 
 
@@ -234,12 +243,31 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         made._running = self._running
         return made
 
-    def _past_world(self, revision: int) -> World:
-        return PastWorld(self, revision)
+    @property
+    def view(self) -> View:
+        """How the world is looked at."""
+        return View()
 
     @cached_property
-    def _copies(self) -> Copies[World]:
-        return Copies(self._connection, lambda time: CopiedWorld(self, time))
+    def _copies(self) -> Copies[CopiedWorld]:
+        return Copies(self._connection, lambda view: CopiedWorld(self, view), self._settings)
+
+    def _settings(self) -> object:
+        """What a revision's world depends on beside the revision: what is forgotten, policy, prefixes."""
+        return tuple(map(self._connection.meta, _SETTINGS)), self._namespaces.declared
+
+    @verb
+    def at(self, revision: Moment) -> World:
+        """The world as it was after a revision, or at a time, with its history until then, which can only be read.
+
+        It is a world that had stopped there, and later writes do not change it: texts have the vectors that the world
+        has, or has retired; policy and prefixes are those of when it is first read; there are no sources and no
+        proposals. Queries take the world's SPARQL index and take back what came since. All else reads a copy of the
+        file, which is made when it is first needed, and gone with the process; the last three are kept. `close` gives
+        a copy back, also at the end of `with`; the next call makes it again. Errors are those of `diff`.
+        """
+        with self._connection.snapshot():
+            return self._copies.of(View(revision=self._history.check(revision)))
 
     @verb
     def as_of(self, time: object) -> World:
@@ -249,9 +277,11 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         one whose interval does not have the time is not; a triple that nobody asserts, which has ended or is to begin,
         is in it if its interval has the time. `time` is a date, a datetime, a text in ISO 8601 or "now"; a year, a
         month or a day is its beginning. It is a copy of the file, gone with the process; the last three are kept.
-        `w.at(revision).world.as_of(time)` is what the file held then of that time.
+        `w.at(revision).as_of(time)` is what the file held then of that time.
         """
-        return self._copies.of(moment("time", time, self._validity.zone))
+        found = self._copies.of(View(time=moment("time", time, self._validity.zone)))
+        with found._connection.snapshot():  # what the world knows now
+            return found
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -283,7 +313,6 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         self._copies.close()
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
-            self._earlier.close()
         if "_memories" in self.__dict__:
             self._memories.close()
         self._connection.close()
@@ -312,12 +341,12 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it forwards take any options
     """A world seen through some of its graphs; made by `World.only`. It reads its slice, and writes to the world."""
 
-    _connection: SliceConnection
+    _connection: ViewConnection
     _world: World
     _entire = False
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
-        connection = SliceConnection(world.path, world.driver)
+        connection = ViewConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults, self._running = world._search_defaults, world._running
         self._world = world
@@ -331,12 +360,18 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         if what in OUTSIDE or what.startswith("setting "):
             refuse(what)
 
-    def _cut(self, connection: SliceConnection) -> Slice:
+    def _cut(self, connection: ViewConnection) -> Slice:
         return Slice(self._world, self, connection, self._graphs)
 
     @property
     def _written(self) -> Connection:
         return self._world._written
+
+    def at(self, revision: Moment) -> World:
+        """The scope as it was after a revision; see `World.at`."""
+        with self._connection.snapshot():
+            number = self._history.check(revision)
+        return self._world.at(number)._only(self._graphs)
 
     def as_of(self, time: object) -> World:
         """What held at a time, in these graphs; see `World.as_of`."""
@@ -345,6 +380,11 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
     def __repr__(self) -> str:
         names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self._graphs)
         return f"<World {self.path}, only {', '.join(names)}>"
+
+    @property
+    def view(self) -> View:
+        """How the world is looked at."""
+        return replace(self._world.view, graphs=self._graphs)
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -380,45 +420,80 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         return revision
 
 
-class CopiedWorld(Showing, World):
-    """A world as of a time, which can only be read; made by `World.as_of`."""
+class CopiedWorld(Copied, World):
+    """A world of another time, which can only be read; made by `World.at` and `World.as_of`."""
 
+    _connection: ViewConnection
     _entire = False
 
-    def __init__(self, world: World, time: int) -> None:
+    def __init__(self, world: World, view: View) -> None:
+        connection = ViewConnection(world.path, world.driver)
+        index: Callable[..., SparqlIndex] = partial(CopiedIndex, origin=world._sparql)
+        if (revision := view.revision) is not None:
+            index = partial(self._earlier, world, revision)
+        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=index)
+        self._search_defaults, self._running = world._search_defaults, world._running
         self._base = world
-        connection = copied(world._connection)
-        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=world._sparql)
-        self._search_defaults = world._search_defaults
-        self._show(time)
+        self._view = view
+        self._copy = Copy(world, self, connection, view, self._taking)
+
+    def _earlier(self, world: World, revision: int, connection: Connection, dictionary: Dictionary) -> SparqlIndex:
+        known = world._dictionary, world._sparql, world._history
+        return EarlierIndex(connection, dictionary, *known, revision, self._taking)
+
+    def _taking(self) -> None:
+        self._base._copies.fill(self)
+
+    @property
+    def view(self) -> View:
+        """How the world is looked at."""
+        given = {name: value for name, value in asdict(self._view).items() if value is not None}
+        return replace(self._base.view, **given)
 
     def _require(self, what: str) -> None:
         refuse_past(what)
+
+    def at(self, revision: Moment) -> World:
+        """The world as it was after an earlier revision; see `World.at`."""
+        if self._view.time is None:
+            return super().at(revision)
+        return self._base.at(revision)._copies.of(View(time=self._view.time))
 
     def as_of(self, time: object) -> World:
         """What held at another time; see `World.as_of`."""
-        return self._base.as_of(time)
+        return super().as_of(time) if self._view.time is None else self._base.as_of(time)
 
+    @cached_property
+    def _aside(self) -> Queries:
+        """Answers queries without the copy."""
+        return Queries(
+            self._connection,
+            self._base._dictionary,
+            self._sparql,
+            self._engine,
+            self._embeddings,
+            self._running,
+            IndexNotes(self, self._sparql.store),
+            request=self._requests.own,
+            embedder=self._embedder.required,
+        )
 
-class PastWorld(World):
-    """A world as it was, which can only be read; made by `Past.world`."""
+    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
+        if self._view.revision is None or mentions_search(text):
+            return super()._answer(text, progress, **how)
+        base = self._base
+        query = self._query(text, known=(base._namespaces.prefixes, default_graph(base._connection)), **how)
+        return super()._answer(text, progress, **how) if own_named(query) else self._aside.answer(query, progress)
 
-    _connection: SliceConnection
-    _entire = False
-
-    def __init__(self, world: World, revision: int) -> None:
-        connection = SliceConnection(world.path, world.driver)
-        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
-        self._search_defaults, self._running = world._search_defaults, world._running
-        self._slice = PastSlice(world, self, connection, revision)
-        self._writer = PastWriter(f"the world as it was at revision {revision}")
-        self._revision = revision
-
-    def _require(self, what: str) -> None:
-        refuse_past(what)
+    def close(self) -> None:
+        """Give the copy back; the next call makes it again."""
+        self._copies.close()
+        self._copy.forget()
 
     def __repr__(self) -> str:
-        return f"<World {self.path} at revision {self._revision}>"
+        view = self._view
+        when = f"as of {in_calendar(view.time or 0)}" if view.revision is None else f"at revision {view.revision}"
+        return f"<World {self.path} {when}>"
 
 
 def connection_of(world: World) -> Connection:

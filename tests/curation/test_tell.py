@@ -306,7 +306,7 @@ def test_a_scope_is_told_of_its_own(world: World) -> None:
     assert [str(one) for one in receipt.facts[0].new] == [f"{EX}id/eve-stone"]
     with pytest.raises(ReadOnlyError):
         told(inside, ("Ann Smith", "age", "40"), graph="urn:g")
-    past: Any = world.at(1).world
+    past: Any = world.at(1)
     with pytest.raises(ReadOnlyError):
         told(past, ("Ann Smith", "age", "40"))
 

@@ -82,7 +82,7 @@ with worlds.open(path, embedder=None) as world:
     assert [entry.revision for entry in world.history()] == [3, 2, 1]
     assert {str(row[0]) for row in world.at(1).query("SELECT ?s { ?s ?p ?o }")} == {"urn:a"}
     days = datetime.timedelta(days=1)
-    assert [world.at(now + n * days / 2).revision for n in (-5, -3, -1, 1)] == [0, 2, 3, 3]
+    assert [world.at(now + n * days / 2).view.revision for n in (-5, -3, -1, 1)] == [0, 2, 3, 3]
     world.undo(1)
     assert len(world) == 2
     world.retention = Retention(days=1.5)  # the first revision is younger, so all that came after it are kept

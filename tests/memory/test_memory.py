@@ -533,7 +533,7 @@ def test_a_scope_reaches_its_own_memory_alone(world: World, ann: Memory) -> None
     with pytest.raises(ReadOnlyError, match="outside of the scope"):
         narrow.add([("urn:a", "urn:b", "urn:c", ann.graph)])
     assert "Ann has" not in str([list(narrow.quads()), narrow.search("Ann has a kite"), narrow.context("Ann").text])
-    for view in (world.only(graphs=["default"]), world.at(1).world, world.as_of("2020")):
+    for view in (world.only(graphs=["default"]), world.at(1), world.as_of("2020")):
         with pytest.raises(ReadOnlyError, match="sees it whole"):
             view.memory(scope=ANN)
 

@@ -63,7 +63,6 @@ ALL = [
     "OpenError",
     "ParseError",
     "Passage",
-    "Past",
     "Proof",
     "Proposal",
     "Provenance",
@@ -348,6 +347,7 @@ PROPERTIES = {
     "replica",
     "retention",
     "scope",
+    "view",
     "shapes",
     "sources",
 }

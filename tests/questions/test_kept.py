@@ -330,7 +330,7 @@ def test_a_scope_has_the_questions_of_its_graphs(world: World) -> None:
     with pytest.raises(ReadOnlyError):
         outside.questions.add(OF_NOLAN, QUERY)
     world.questions.add(OF_NOLAN, QUERY)
-    past = world.at(world.history()[0].revision - 1).world
+    past = world.at(world.history()[0].revision - 1)
     assert [one.question for one in past.questions] == ["What is secret?"]
     with pytest.raises(ReadOnlyError):
         past.questions.remove("What is secret?")

@@ -33,12 +33,12 @@ def list_of(held: Any, name: str) -> Callable[[], Any]:
     return lambda: list(getattr(held, name)())
 
 
-def read_before(past: worlds.Past) -> Callable[[], Any]:
+def read_before(past: World) -> Callable[[], Any]:
     next(past.quads())
     return lambda: list(past.quads())
 
 
-def exporting(past: worlds.Past) -> Callable[[], Any]:
+def exporting(past: World) -> Callable[[], Any]:
     next(past.quads())
     return lambda: past.export(Path("/dev/null"))
 

@@ -16,7 +16,7 @@ from tests.support.oracle import (
     RDF_TYPE,
     Chunk,
 )
-from worlds import Past, World
+from worlds import World
 from worlds.graph.terms import to_oxigraph
 from worlds.vectors.codes import sign_codes
 
@@ -37,7 +37,7 @@ def exported(world: World) -> list[ox.Quad]:
     return found
 
 
-def quads_of(source: World | Past) -> set[ox.Quad]:
+def quads_of(source: World) -> set[ox.Quad]:
     target = io.BytesIO()
     count = source.export(target, format="nq")
     found = set(ox.parse(target.getvalue(), format=ox.RdfFormat.N_QUADS))

@@ -452,7 +452,7 @@ def test_random_histories_are_those_of_plain_lists(clock: Hands, pytestconfig: p
             first = min((one.revision for one in world.history()), default=99)
             kept = [one for one in states if one >= first]
             for revision in sorted(draw.sample(kept, min(2, len(kept)))):
-                past, before = world.at(revision).world, states[revision]
+                past, before = world.at(revision), states[revision]
                 assert _held(past) == {name for name, fact in before.items() if fact.asserted}, (seed, revision)
                 year = draw.randrange(2005, 2035)
                 then = datetime.datetime(year, 6, 1, tzinfo=UTC)

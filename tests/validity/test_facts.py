@@ -87,7 +87,7 @@ def test_overlaps_of_functional_values_are_contradictions(world: World) -> None:
     (found,) = world.contradictions(kinds=["overlap"])
     assert found.message == "ex:acme had two values of ex:head at one time, which has one at most: ex:ann and ex:cid"
     assert (found.severity, [one.added.author for one in found.quads if one.added]) == ("warning", ["eve", None])
-    assert world.at(world.history()[1].revision).world.contradictions().counts == {}
+    assert world.at(world.history()[1].revision).contradictions().counts == {}
 
 
 def test_an_interval_with_an_unknown_end_is_another_one(world: World) -> None:
@@ -195,7 +195,7 @@ def test_random_histories_are_those_of_plain_lists(pytestconfig: pytest.Config) 
                 _step(world, facts, states, draw)
                 states.setdefault(world.stats().last_revision, {name: [*spans] for name, spans in facts.items()})
             for revision in sorted(draw.sample(sorted(states), min(3, len(states)))):
-                past = world.at(revision).world
+                past = world.at(revision)
                 assert _held(past) == {
                     name for name, spans in states[revision].items() if spans and spans[-1][1] is None
                 }

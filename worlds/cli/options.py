@@ -346,7 +346,7 @@ def opened(
                 seen = world
                 if at is not None:
                     number = int(at) if at.isdecimal() else moment("--at", at, "the number of a revision, or ")
-                    seen = world.at(number).world
+                    seen = world.at(number)
                 yield seen if as_of is None else seen.as_of(as_of)
             finally:
                 empty = empty and not world.history(1)

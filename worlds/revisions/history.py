@@ -94,7 +94,7 @@ class History:
     """What one world remembers of itself."""
 
     def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
-        self._connection = connection
+        self.connection = self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worlds.embedders.base import Embedder, count_tokens
+from worlds.sql import statements
+from worlds.sql.connection import Connection
 from worlds.vectors.embedding import text_digest
 
+_SQL = statements("scopes.sql")
 _ANY = 1 << 30
+_BATCH = 5000  # digests a statement
 
 Known = Callable[[list[bytes]], Mapping[bytes, bytes | None]]
 """Digest of a text → its vector, float32 little-endian; None for a text without a direction."""
@@ -62,3 +67,13 @@ class Borrowing:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The vector of a question, [dimension]."""
         return np.zeros(self.dimension, np.float32) if self._embedder is None else self._embedder.embed_query(text)
+
+
+def known_vectors(connection: Connection, digests: list[bytes]) -> dict[bytes, bytes | None]:
+    """The vectors that a world has, or has retired, of the texts with these digests; see `Known`."""
+    found: dict[bytes, bytes | None] = {}
+    for start in range(0, len(digests), _BATCH):
+        part = digests[start : start + _BATCH]
+        rows = connection.rows(_SQL["embeddings_of"], (json.dumps([digest.hex() for digest in part]),))
+        found.update((part[int(position)], vector) for position, vector in rows)
+    return found

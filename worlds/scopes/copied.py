@@ -1,6 +1,7 @@
-"""A world of its own that shows another one as of a time: a copy of the file, with the facts of then.
+"""Worlds of another time: a copy of the file, changed by what differs, which is made when it is first read.
 
-A copy is a file without a name, which is gone with the process, and has all indexes of its world.
+A copy is a file without a name, which is gone with the process, and has all indexes of its world. For a revision, what
+came later is taken back, in the history too; as of a time, what did not hold is removed, and what did is added.
 """
 
 from __future__ import annotations
@@ -8,86 +9,212 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from worlds.errors import OpenError
+from worlds.errors import EmbedderError, OpenError, ReadOnlyError
 from worlds.file.backup import copy_world
+from worlds.quads.delta import Delta, Followers
 from worlds.quads.rows import difference, unique_quads
-from worlds.scopes.past import PastWriter
+from worlds.revisions.writer import Writer
+from worlds.scopes.borrowing import Borrowing, known_vectors
+from worlds.scopes.slice import ViewConnection, insert_quads
+from worlds.scopes.view import View
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.parts import Parts
 
-W = TypeVar("W", bound=Parts)
-_KEPT = 3  # copies of a world, the newest
-
-
-def copied(connection: Connection) -> Connection:
-    """A connection to a copy of a world's file, as it is now."""
-    handle, name = tempfile.mkstemp(prefix="worlds-", suffix=".db")
-    os.close(handle)
-    try:
-        copy_world(connection, Path(name))
-        copy = Connection(name, create=False, encryption_key=connection.encryption_key, driver=connection.driver.name)
-        copy.run("PRAGMA journal_mode = MEMORY")
-        copy.run("PRAGMA locking_mode = EXCLUSIVE")
-        copy.run("PRAGMA synchronous = OFF")
-    except OSError as error:
-        raise OpenError(f"{name}, a copy for readers, cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):  # the open file lives on
-            Path(name).unlink()
-    copy.path = connection.path
-    return copy
+W = TypeVar("W", bound="Copied")
+_SQL = statements("scopes.sql")
+_QUERIES = statements("queries.sql")
+_KEPT = 3  # copies of a world, those that were asked for last
+_PRESENT = ("forget_proposals", "forget_proposal_quads", "forget_sources", "forget_source_runs", "forget_merged")
+"""What is of the present alone, or is not remembered by revision."""
 
 
 class Copies(Generic[W]):
-    """The copies of a world, the newest ones of its state."""
+    """The worlds of other times that were asked for last, as long as they are what they would be if they were made."""
 
-    def __init__(self, connection: Connection, make: Callable[[int], W]) -> None:
-        """`make` gives the copy as of a time, in microseconds since 1970."""
+    def __init__(self, connection: Connection, make: Callable[[View], W], settings: Callable[[], object]) -> None:
+        """`settings` tells what a revision's world depends on beside the revision."""
         self._connection = connection
         self._make = make
-        self._state: object = None
-        self._kept: dict[int, W] = {}
+        self._settings = settings
+        self._kept: dict[View, tuple[object, W]] = {}
+        self._filled: list[weakref.ref[W]] = []  # revisions' worlds that may have a copy or an index, the newest last
 
-    def of(self, time: int) -> W:
-        """The world as of a time."""
+    def of(self, view: View) -> W:
+        """The world that a view shows."""
         with self._connection.lock:
-            state = self._connection.state()
-            if state is not self._state:
-                self._kept.clear()
-                self._state = state
-            found = self._kept.pop(time, None)
-            if found is None or found._connection.closed:
-                found = self._make(time)
-            self._kept[time] = found  # the newest last
+            state = self._settings() if view.time is None else self._connection.state()
+            if view.time is not None:
+                self._kept = {one: kept for one, kept in self._kept.items() if one.time is None or kept[0] is state}
+            before, found = self._kept.pop(view, (None, None))
+            if found is None or before != state:
+                found = self._make(view)
+            self._kept[view] = state, found  # the newest last
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return found
 
+    def fill(self, world: W) -> None:
+        """A revision's world is about to take room: others give theirs back, and take it again when they are read."""
+        with self._connection.lock:
+            others = [one for one in self._filled if one() not in (None, world)]
+            old, self._filled = others[: 1 - _KEPT], [*others[1 - _KEPT :], weakref.ref(world)]
+        for one in old:
+            if (there := one()) is not None and not there._give_back():
+                self._filled.insert(0, one)  # it is being read
+
     def close(self) -> None:
         """Let the copies go, with their SPARQL indexes; those in use live on."""
         with self._connection.lock:
-            kept = list(self._kept.values())
+            kept = [world for _, world in self._kept.values()]
+            kept += [world for one in self._filled if (world := one()) is not None]
             self._kept.clear()
+            self._filled.clear()
         for copy in kept:  # not within the lock: who asks a copy may wait for it
             with copy._connection.lock:
                 copy._sparql.drop()
 
 
-class Showing(Parts):
-    """The parts of a copy; it is written here alone."""
+class Copied(Parts):
+    """The parts of a world of another time."""
+
+    _copy: Copy
+
+    def _give_back(self) -> bool:
+        """Give room back, unless the world is being read."""
+        return self._copy.forget(wait=False)
+
+
+class Copy:
+    """Fills the database of a view with a copy of its world's file, changed by what differs, when it is first read."""
+
+    def __init__(
+        self, world: Parts, own: Parts, connection: ViewConnection, view: View, taking: Callable[[], None]
+    ) -> None:
+        """`taking` is called before a revision's copy takes room."""
+        self._world = world
+        self._taking = taking
+        self._own = own
+        self._connection = connection
+        self._view = view
+        self._made = False
+        self._purges: object = None
+        self._writer = own._writer
+        own._writer = ReadOnlyWriter("the world of another time")
+        connection.follow = self.bring
+
+    def bring(self) -> None:
+        """Make the copy, unless it is there and has nothing that was purged since."""
+        base = self._world._connection
+        if self._made and (base.closed or base.meta("purges") == self._purges):
+            return
+        if self._view.time is None:
+            self._taking()
+        with base.snapshot():
+            if self._view.revision is not None:
+                self._world._history.check(self._view.revision)  # it may have been forgotten since
+            self._take(base)
+        try:
+            if self._view.time is not None:
+                self._show(self._view.time)
+            else:
+                self._go_back(self._view.revision or 0)
+        except BaseException:
+            self._connection.renew()
+            raise
+        self._made, self._purges = True, self._connection.meta("purges")
+
+    def forget(self, *, wait: bool = True) -> bool:
+        """Give the copy and the index back, which are made again when they are read; False where they are in use."""
+        if not self._connection.lock.acquire(blocking=wait):
+            return False
+        try:
+            if self._own._sparql.idle or wait:
+                self._own._sparql.drop()
+                self._connection.renew()
+                self._made = False
+            return not self._made
+        finally:
+            self._connection.lock.release()
+
+    def _take(self, base: Connection) -> None:
+        """Go on with a copy of the file."""
+        handle, name = tempfile.mkstemp(prefix="worlds-", suffix=".db")
+        os.close(handle)
+        try:
+            copy_world(base, Path(name))
+            self._connection.renew(name, base.encryption_key)
+        except OSError as error:
+            raise OpenError(f"{name}, a copy for readers, cannot be written: {error.strerror or error}") from error
+        finally:
+            with contextlib.suppress(OSError):  # the open file lives on
+                Path(name).unlink()
+        own = self._own
+        own._dictionary.forget()
+        own._codes.forget()
+        own._embedder.embedder = self._world._embedder.embedder
 
     def _show(self, time: int) -> None:
         """Hold what held at a time; nobody is asked whether it may."""
+        own = self._own
         self._writer.unasked()
-        writer, self._writer = self._writer, PastWriter("a copy of the world as of a time")
-        added, removed = self._validity.changes(time)
-        removed = unique_quads(np.concatenate([removed, self._validity.elsewhen(time)]))
+        added, removed = own._validity.changes(time)
+        removed = unique_quads(np.concatenate([removed, own._validity.elsewhen(time)]))
         added = difference(added, removed)
-        with writer.revision(message="as of a time", embed=True) as writing:
+        with self._writer.revision(message="as of a time", embed=True) as writing:
             writing.apply(added, removed)
+
+    def _go_back(self, revision: int) -> None:
+        """Hold what a revision left, and the history until then."""
+        own, connection = self._own, self._connection
+        gone = own._history.gone(revision, revision)
+        later = connection.table(_SQL["quads_since"], (revision,))
+        back = gone[:, :4]
+        # The id of a quad that was removed is not remembered: it gets one behind all others.
+        ids = connection.value(_SQL["last_quad"]) + 1 + np.arange(len(back), dtype=np.int64)
+        followers = Followers(own._chunks, own._embeddings.retired)
+        with connection.transaction():
+            followers.begin()
+            for name in ("forget_quads_since", "forget_removed_since", "forget_revisions_since"):
+                connection.run(_SQL[name], (revision,))
+            for name in _PRESENT:
+                connection.run(_SQL[name])
+            insert_quads(connection, np.column_stack([ids, gone[:, :5]]))
+            came, went = difference(back, later[:, 1:]), difference(later[:, 1:], back)
+            followers.apply(Delta(came, went, np.concatenate([ids, later[:, 0]])))
+        followers.committed(revision)
+        followers.end()
+        self._embed()
+
+    def _embed(self) -> None:
+        """Give texts that are back the vectors that the world has retired; others are the embedder's to make."""
+        own, embedder = self._own._embeddings, self._own._embedder.embedder
+        if own.stored is None or not own.pending():
+            return
+        fitting = embedder if embedder and own.fits(embedder) else None
+        with contextlib.suppress(EmbedderError):  # the texts stay pending, and are found by words
+            own.embed(Borrowing(own.stored, fitting, partial(known_vectors, self._connection)))
+
+
+class ReadOnlyWriter(Writer):
+    """Refuses to write, also what is not a verb, such as shapes."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    @property
+    def writing(self) -> bool:
+        """False."""
+        return False
+
+    def revision(self, **options: Any) -> Any:
+        """ReadOnlyError."""
+        raise ReadOnlyError(f"this is {self._what}, which cannot be changed")

@@ -206,11 +206,12 @@ class StorePart:
         )
 
 
-class DatasetNotes(Notes):
-    """Notes on the queries of a scope: where there is anything to say, or the index does not tell, the slice's."""
+class IndexNotes(Notes):
+    """Notes on the queries of a view that has no database yet: where the index does not tell, the database is made."""
 
-    def __init__(self, world: Parts, own: Parts, index: DatasetIndex) -> None:
-        unread: Any = _Unread(world._connection, index)
+    def __init__(self, own: Parts, part: Callable[[], Any]) -> None:
+        """`part` gives what the view sees of the index."""
+        unread: Any = _Unread(own._connection, part)
         super().__init__(unread, unread, unread, unread)
         self._own = own
 
@@ -229,11 +230,11 @@ class _UnsureError(Exception):
 
 
 class _Unread:
-    """What notes read of a scope whose slice is not made for them: the scope's quads in the index, and nothing else."""
+    """What notes read of a view whose database is not made for them: its quads in the index, and nothing else."""
 
-    def __init__(self, connection: Connection, index: DatasetIndex) -> None:
+    def __init__(self, connection: Connection, part: Callable[[], Any]) -> None:
         self.lock = connection.lock
-        self.store = index.part
+        self.store = part
 
     def __getattr__(self, name: str) -> Any:
         raise _UnsureError(name)
@@ -250,7 +251,7 @@ class DatasetQueries(Queries):
             own._engine,
             own._embeddings,
             own._running,
-            DatasetNotes(world, own, index),
+            IndexNotes(own, index.part),
             request=own._requests.own,
             embedder=own._embedder.required,
         )

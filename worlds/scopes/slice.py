@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from worlds.quads.dataset import default_graph, set_default_graph
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches, hash_of
 from worlds.quads.rows import NO_QUADS, difference, distinct
-from worlds.scopes.borrowing import Borrowing
+from worlds.scopes.borrowing import Borrowing, known_vectors
 from worlds.sql import Statement, schema, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.rebuilding import without
@@ -29,8 +30,6 @@ from worlds.sql.values import as_text
 
 if TYPE_CHECKING:
     from worlds.curation.changing.proposal import Proposal
-    from worlds.embedders.base import Embedder
-    from worlds.texts.policy import TextPolicy
     from worlds.verbs.parts import Parts
 
 _SQL = statements("scopes.sql")
@@ -39,12 +38,13 @@ _SOURCES = statements("sources.sql")
 _PAGE = 50_000  # rows
 _BATCH = 5000  # rows a statement
 _BULK = 20_000  # quads from which on making the indexes anew pays
+_ALONE = ("PRAGMA journal_mode = MEMORY", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA synchronous = OFF")
 _COPIED = ("created", "history_from", "purges")
 """Of the table meta; the policy is adopted, and the embedder with the first vector."""
 
 
-class SliceConnection(Connection):
-    """The connection to a slice, which `follow` is called before it is read."""
+class ViewConnection(Connection):
+    """The connection to a database that holds what a view of a world shows; `follow` is called before it is read."""
 
     def __init__(self, path: str, driver: str) -> None:
         self.follow: Callable[[], None] | None = None
@@ -52,13 +52,20 @@ class SliceConnection(Connection):
         self.path = path  # what errors name
         self.renew()
 
-    def renew(self) -> None:
-        """Begin again with an empty database."""
-        self._handle.close()
-        self._connect()
-        self.script(schema())
-        self._version = None
-        self.rollbacks += 1  # whatever was read before may not be there
+    def renew(self, file: str = ":memory:", encryption_key: str | None = None) -> None:
+        """Begin again with an empty database, or with a world in a file that nobody else has."""
+        with self.lock:
+            self._handle.close()
+            self.file, self.encryption_key = file, encryption_key
+            self._connect()
+            if file == ":memory:":
+                self.script(schema())
+            else:
+                for pragma in _ALONE:
+                    self.run(pragma)
+            self._version = None
+            self._forget()
+            self.rollbacks += 1  # whatever was read before may not be there
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -92,7 +99,7 @@ class SliceConnection(Connection):
 class Slice:
     """Keeps the database of a scoped world in step with the `world` whose graphs it sees."""
 
-    def __init__(self, world: Parts, own: Parts, connection: SliceConnection, graphs: Sequence[GraphName]) -> None:
+    def __init__(self, world: Parts, own: Parts, connection: ViewConnection, graphs: Sequence[GraphName]) -> None:
         self._world = world
         self._own = own
         self._connection = connection
@@ -248,13 +255,8 @@ class Slice:
         if default_graph(own) != default_graph(base):
             set_default_graph(own, default_graph(base))
         if base.meta("policy") != self._adopted:
-            policy = self._policy(self._world._chunks.policy)
-            self._own._embeddings.retired.retire(self._own._chunks.adopt(policy).orphans)
+            self._own._embeddings.retired.retire(self._own._chunks.adopt(self._world._chunks.policy).orphans)
             self._adopted = base.meta("policy")
-
-    def _policy(self, policy: TextPolicy) -> TextPolicy:
-        """What the slice makes of the world's policy."""
-        return policy
 
     def _copy_terms(self, wanted: Ids) -> None:
         """Have the slice hold these terms, with their datatypes and the parts of triple terms."""
@@ -300,9 +302,7 @@ class Slice:
         self._delete(before)
         bulk = len(added) >= _BULK
         with without(own, "index", "quads") if bulk else contextlib.nullcontext():
-            ordered = added[np.argsort(added[:, 0])]
-            for start in _starts(ordered):
-                own.run(_SQL["insert_quads"], (str(ordered[start : start + _BATCH].tolist()),))
+            insert_quads(own, added[np.argsort(added[:, 0])])
         for start in _starts(gone):
             own.run(_SQL["insert_removed"], (str(gone[start : start + _BATCH].tolist()),))
         came = added[:, 1:5]
@@ -398,24 +398,18 @@ class Slice:
         stored = source.stored
         if stored is None or (own.stored is not None and not own.pending()):
             return
-        borrowing = self._borrow(stored, embedder if embedder and source.fits(embedder) else None)
+        fitting = embedder if embedder and source.fits(embedder) else None
+        borrowing = Borrowing(stored, fitting, partial(known_vectors, self._world._connection))
         with contextlib.suppress(EmbedderError):  # the texts stay pending, and are found by words
             own.adopt(borrowing)
             own.embed(borrowing)
         self._blank = self._blank or bool(borrowing.blank)
 
-    def _borrow(self, stored: Mapping[str, object], embedder: Embedder | None) -> Borrowing:
-        return Borrowing(stored, embedder, self._known)
 
-    def _known(self, digests: list[bytes]) -> dict[bytes, bytes | None]:
-        statement = _SQL["embeddings_of"]
-        found: dict[bytes, bytes | None] = {}
-        base = self._world._connection
-        for start in range(0, len(digests), _BATCH):
-            part = digests[start : start + _BATCH]
-            rows = base.rows(statement, (json.dumps([digest.hex() for digest in part]),))
-            found.update((part[int(position)], vector) for position, vector in rows)
-        return found
+def insert_quads(connection: Connection, rows: Ids) -> None:
+    """Write quads, int64 [n, 6] from their id to their revision."""
+    for start in _starts(rows):
+        connection.run(_SQL["insert_quads"], (str(rows[start : start + _BATCH].tolist()),))
 
 
 def counts_of(added: Ids, gone: Ids) -> dict[int, list[int]]:

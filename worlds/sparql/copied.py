@@ -7,32 +7,25 @@ taken back.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.lexical import LexicalForms
-from worlds.graph.query.merging import Merging
+from worlds.errors import WorldsError
+from worlds.graph.query.merging import Graphs, Merging
 from worlds.quads.dataset import own_graphs
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.rows import NO_QUADS, find_quads, rows_of
 from worlds.revisions.history import History
 from worlds.sparql.cache import reporting
-from worlds.sparql.index import Place, Progress, SparqlIndex
+from worlds.sparql.index import Progress, SparqlIndex
+from worlds.sparql.merging import WorldMerging
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-_KEPT = 3  # earlier revisions
-
-
-def sparql_index_of(connection: Connection, dictionary: Dictionary, place: Place | SparqlIndex) -> SparqlIndex:
-    """The index of a world in some place, or that of a copy, by the index of the world that was copied."""
-    if isinstance(place, SparqlIndex):
-        return CopiedIndex(connection, dictionary, place)
-    return SparqlIndex(connection, dictionary, place)
+_FORGETTING = ("created", "history_from", "purges", "term_removals")  # of the table meta
 
 
 class CopiedIndex(SparqlIndex):
@@ -57,25 +50,60 @@ class CopiedIndex(SparqlIndex):
 
 
 class EarlierIndex(SparqlIndex):
-    """The index of a revision: taken from the world's own, in which what came since is taken back."""
+    """The index of a revision: taken from the world's own, in which what came since is taken back.
+
+    It is built of the view's quads where most quads came later, or where the world has forgotten the revision. Its
+    lock is the view's.
+    """
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, origin: SparqlIndex, history: History, revision: int
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        of_world: Dictionary,
+        origin: SparqlIndex,
+        history: History,
+        revision: int,
+        taking: Callable[[], None],
     ) -> None:
+        """`connection` and `dictionary` are the view's; `of_world` and `history` are those of the indexed world.
+
+        `taking` is called before the index takes room.
+        """
         super().__init__(connection, dictionary, "memory")
         self._origin = origin
         self._history = history
+        self._base = history.connection
+        self._of_view, self._of_world = dictionary, of_world
+        self._taken = False  # whether the store is that of the world, and not made of the view's quads
         self._at_revision = revision
+        self._taking = taking
         self._lost = NO_QUADS  # that held then, and were removed since
-        self.merged = Merging()
-        self.users = 0
+        self._since: object = None  # of what the world has forgotten, when it was taken
+        self.merging = StoreMerging(connection, dictionary, self)
 
-    def asked_of(self) -> tuple[ox.Store, LexicalForms, Merging] | None:
-        """What is asked; None where reading the revision's quads is quicker."""
-        if self._store is None:
-            with self._connection.snapshot(), reporting("it cannot be used"):
-                self._take_back()
-        return None if self._store is None else (self._store, self.forms, self.merged)
+    def store(self, progress: Progress | None = None) -> ox.Store:
+        """The store. WorldsError where the world has forgotten the revision, and the view was not read before."""
+        with self._connection.lock:
+            since = None if self._base.closed else tuple(map(self._base.meta, _FORGETTING))
+            if since != self._since:
+                self.drop()
+                self._since = since
+            if self._store is None:
+                self._taking()
+                self._taken, self._dictionary = True, self._of_world
+                try:
+                    with self._base.snapshot():
+                        self._history.check(self._at_revision)
+                        self._take_back()
+                except WorldsError:  # the view may have been read before; else it says so
+                    self.drop()
+            if self._store is None:
+                self._taken, self._dictionary = False, self._of_view
+                with self._connection.snapshot():
+                    self._build(ox.Store(), self._connection.value(_SQL["count_quads"]), progress)
+            assert self._store is not None
+            return self._store
 
     def _take_back(self) -> None:
         self._lost = self._history.gone(self._at_revision, self._at_revision)[:, :4]
@@ -91,59 +119,39 @@ class EarlierIndex(SparqlIndex):
         self._apply(added, removed)
 
     def _created(self) -> set[int]:
+        if not self._taken:
+            return super()._created()
         statement = _SQL["markers_until"]
-        rows = self._connection.rows(statement, statement.bind(revision=self._at_revision))
+        rows = self._base.rows(statement, statement.bind(revision=self._at_revision))
         own = own_graphs(self._dictionary)
         lost = self._lost[self._lost[:, 0] == 0, 3].tolist()
         return {number for number in (*(graph for (graph,) in rows), *lost) if number not in own}
 
     def _is_used(self, terms: Sequence[Any]) -> list[bool]:
+        if not self._taken:
+            return super()._is_used(terms)
         numbers = self._dictionary.find(terms)
         known = json_ids([number for number in numbers if number is not None])
         statement = _SQL["objects_until"]
-        rows = self._connection.rows(statement, statement.bind(ids_json=known, revision=self._at_revision))
+        rows = self._base.rows(statement, statement.bind(ids_json=known, revision=self._at_revision))
         used = {number for (number,) in rows} | set(self._lost[self._lost[:, 0] > 0, 2].tolist())
         return [number in used for number in numbers]
 
-    def held(self, quads: list[ox.Quad]) -> list[int]:
-        """Positions of the quads that held then."""
+    def _stored(self, quads: list[ox.Quad]) -> list[int]:
+        if not self._taken:
+            return super()._stored(quads)
         lost = set(map(tuple, self._lost.tolist()))
         ids = rows_of(self._dictionary, quads)
-        found = {at for at, _, revision in find_quads(self._connection, ids) if revision <= self._at_revision}
+        found = {at for at, _, revision in find_quads(self._base, ids) if revision <= self._at_revision}
         return [at for at, row in enumerate(ids.tolist()) if at in found or tuple(row) in lost]
 
-
-class Earlier:
-    """The indexes of the revisions that were asked last: a few are kept, the others are deleted."""
-
-    def __init__(self, connection: Connection, dictionary: Dictionary, origin: SparqlIndex, history: History) -> None:
-        self._parts = connection, dictionary, origin, history
-        self._connection = connection
-        self._kept: dict[int, EarlierIndex] = {}
-        self._since: object = None
-
-    @contextlib.contextmanager
-    def of(self, revision: int) -> Iterator[tuple[ox.Store, LexicalForms, Merging] | None]:
-        """What a query of a revision is asked of, in the block; None where reading its quads is quicker."""
-        with self._connection.lock:
-            since = tuple(map(self._connection.meta, ("created", "history_from", "purges", "term_removals")))
-            if since != self._since:
-                self.close()
-                self._since = since
-            index = self._kept.pop(revision, None) or EarlierIndex(*self._parts, revision)
-            self._kept[revision] = index  # the newest last
-            index.users += 1
-            found = index.asked_of()
-        try:
-            yield found
-        finally:
-            with self._connection.lock:
-                index.users -= 1
-                old = [one for one in list(self._kept)[:-_KEPT] if not self._kept[one].users]
-                for number in old:
-                    self._kept.pop(number).drop()
-
     def close(self) -> None:
-        """Delete all that nobody asks."""
-        for number in [number for number, index in self._kept.items() if not index.users]:
-            self._kept.pop(number).drop()
+        """The view is being closed."""
+        self.drop()
+
+
+class StoreMerging(WorldMerging):
+    """Merged stores that are made by looking at the index alone: the view's database may not be there."""
+
+    def _repeats(self, store: ox.Store, graphs: Graphs) -> bool:
+        return Merging.wanted(self, store, graphs)

@@ -183,6 +183,11 @@ class SparqlIndex(Follower):
         return self._copy is not None
 
     @property
+    def idle(self) -> bool:
+        """Whether nobody asks the store."""
+        return not self._users
+
+    @property
     def count(self) -> int:
         """Quads in the store."""
         return self._count
@@ -338,7 +343,11 @@ class SparqlIndex(Follower):
             for term in self.forms.others(quad.object):
                 places.append(position)
                 others.append(ox.Quad(quad.subject, quad.predicate, term, quad.graph_name))
-        return {places[index] for index in stored(self._connection, self._dictionary, others)}
+        return {places[index] for index in self._stored(others)}
+
+    def _stored(self, quads: list[ox.Quad]) -> list[int]:
+        """Positions of the quads that the world has."""
+        return stored(self._connection, self._dictionary, quads)
 
     def _is_used(self, terms: Sequence[Any]) -> list[bool]:
         numbers = self._dictionary.find(terms)

@@ -6,8 +6,8 @@ What opening, writing and searching use is made when the world is opened; the re
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyoxigraph as ox
@@ -37,7 +37,6 @@ from worlds.search.options import kept
 from worlds.search.origins import Origins
 from worlds.search.request import Requests
 from worlds.sources.store import Ownership, SourceStore
-from worlds.sparql.copied import sparql_index_of
 from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
@@ -94,7 +93,7 @@ class Parts:
         *,
         demanded: bool,
         vector_index: bool | Literal["auto"],
-        sparql_index: Place | SparqlIndex,
+        sparql_index: Place | Callable[[Connection, Dictionary], SparqlIndex],
         search: Mapping[str, Any] | None = None,
     ) -> None:
         self._connection = connection
@@ -107,7 +106,8 @@ class Parts:
         self._forgetting = Forgetting(connection, self._history, self._validity)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
-        self._sparql = sparql_index_of(connection, self._dictionary, sparql_index)
+        make = partial(SparqlIndex, place=sparql_index) if isinstance(sparql_index, str) else sparql_index
+        self._sparql = make(connection, self._dictionary)
         self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
         self._guard = Guard(connection, self._dictionary, lambda: self._shape_checker, before=self._sparql.before)
         self._ownership = Ownership(connection)
@@ -250,10 +250,6 @@ class Parts:
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
-        raise NotImplementedError
-
-    def _past_world(self, revision: int) -> Any:
-        """The world as it was after a revision, as a world that can only be read."""
         raise NotImplementedError
 
     def _query(self, text: str, *, bindings: Mapping[str, object] | None, **how: Any) -> Query:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from worlds.revisions.diff import Diff
@@ -16,13 +15,11 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
 from worlds.revisions.threeway import Conflicting
 from worlds.revisions.undoing import inverse
-from worlds.sparql.copied import Earlier
 from worlds.verbs.calling import setting, verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from worlds.memory.memory import Memory
-    from worlds.revisions.past import Past
     from worlds.search.hits import SearchResults
 
 
@@ -98,19 +95,6 @@ class Remembering(Parts):
         `prune` left.
         """
         return self._history.diff(a, b)
-
-    @cached_property
-    def _earlier(self) -> Earlier:
-        return Earlier(self._connection, self._dictionary, self._sparql, self._history)
-
-    @verb
-    def at(self, revision: Moment) -> Past:
-        """The world as it was after a revision, or at a time: see `Past`. It raises what `diff` does."""
-        from worlds.revisions.past import Past
-
-        with self._connection.snapshot():
-            parts = (self._connection, self._dictionary, self._namespaces, self._history)
-            return Past(*parts, revision, self._past_world, self._running, self._earlier.of)
 
     @verb
     @rehearsable(Change)
