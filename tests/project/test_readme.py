@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
 import runpy
@@ -138,6 +140,28 @@ def run_document(file: Path) -> None:
             assert not runner.failures, "".join(said)
 
 
+def test_the_readme_shows_the_output_of_its_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that ends in an ellipsis is shown in part."""
+    for module in ("sentence_transformers", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, module, None)
+    readme = [ROOT / "README.md"]
+    printed, names = io.StringIO(), dict[str, object]()
+    compared = 0
+    for block in blocks("python", "console", "text", files=readme):
+        if block.language == "text":
+            for line in block.content.splitlines():
+                assert line.rstrip("…") in printed.getvalue(), block
+                compared += 1
+        elif block.language == "python":
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block.content, str(block), "exec"), names)
+        else:
+            for line in block.content.splitlines():
+                if (words := shlex.split(line))[1] == "worlds":
+                    printed.write(CliRunner().invoke(app, words[2:], prog_name="worlds", env={"COLUMNS": "300"}).output)
+    assert compared >= 6
+
+
 def commands() -> Iterator[tuple[Block, list[str]]]:
     for block in blocks("console"):
         for line in block.content.splitlines():
@@ -243,19 +267,17 @@ def test_every_link_leads_somewhere() -> None:
                 assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, target
 
 
-def test_the_readme_names_every_folder() -> None:
-    readme = text_of("README.md")
+def test_the_design_names_every_folder() -> None:
+    design = text_of("docs/design.md")
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     if tracked.returncode:
         pytest.skip("this is no clone")
     folders = {name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name}
-    assert {folder for folder in folders if f"| `{folder}/` |" not in readme} == set()
+    assert {folder for folder in folders if f"| `{folder}/` |" not in design} == set()
 
 
-def test_the_readme_names_every_command() -> None:
-    readme = text_of("README.md")
-    names = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
-    assert {name for name in names if f"worlds {name}" not in readme} == set()
+def test_the_readme_fits_on_two_screens() -> None:
+    assert len(text_of("README.md").splitlines()) <= 110
 
 
 def test_every_member_of_a_hit_is_documented() -> None:
