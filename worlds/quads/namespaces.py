@@ -113,8 +113,8 @@ class Namespaces:
         if hasattr(given, "triples") and hasattr(given, "namespaces"):
             found = list(rdflib_quads(given))  # type: ignore[arg-type]  # an rdflib graph
         else:
-            prefixes = _Prefixes(lambda: self.prefixes)
-            found = [_quad(item, prefixes) for item in given]
+            terms = _Terms(_Prefixes(lambda: self.prefixes))
+            found = [_quad(item, terms) for item in given]
         if (home := self.home) is None:
             return found
         return [
@@ -143,6 +143,23 @@ class _Prefixes(Mapping[str, str]):
         return len(self._found)
 
 
+class _Terms:
+    """The terms that values stand for; a text that comes again is read once."""
+
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        self._prefixes = prefixes
+        self._known: dict[str, Term] = {}
+
+    def of(self, value: object, read: Callable[..., Term] = to_oxigraph) -> Term:
+        """The term that `read` makes of a value."""
+        if type(value) is not str:
+            return read(value, prefixes=self._prefixes)
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = read(value, prefixes=self._prefixes)
+        return found
+
+
 def listed(values: object) -> list[object]:
     """A value, or a list of values, as a list."""
     return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
@@ -158,7 +175,7 @@ def _declaration(prefix: object, iri: object) -> tuple[str, str]:
         raise ValueError(f"the prefix {prefix!r} stands for an absolute IRI, not {iri!r}: {error}") from error
 
 
-def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
+def _quad(item: Any, terms: _Terms) -> ox.Quad:
     if isinstance(item, ox.Quad):
         return item
     if isinstance(item, ox.Triple):
@@ -166,13 +183,13 @@ def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
     if isinstance(item, (str, bytes)) or not isinstance(item, Sequence) or len(item) not in (3, 4):
         hint = "; one quad alone is given as a list of one" if isinstance(item, (str, ox.NamedNode)) else ""
         raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}{hint}")
-    subject, predicate = (to_oxigraph(part, prefixes=prefixes) for part in item[:2])
+    subject, predicate = terms.of(item[0]), terms.of(item[1])
     if not isinstance(subject, (ox.NamedNode, ox.BlankNode)) or not isinstance(predicate, ox.NamedNode):
         raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {item!r}")
-    value = to_object(item[2], prefixes=prefixes)
+    value = terms.of(item[2], to_object)
     graph: Any = DEFAULT_GRAPH
     if len(item) == 4 and item[3] is not None and not isinstance(item[3], ox.DefaultGraph):
-        graph = to_oxigraph(item[3], prefixes=prefixes)
+        graph = terms.of(item[3])
         if not isinstance(graph, (ox.NamedNode, ox.BlankNode)):
             raise ValueError(f"a graph is named by an IRI: {item!r}")
     return ox.Quad(subject, predicate, value, graph)
