@@ -4,7 +4,8 @@ Each set of `benchmarks.judgement_sets` is judged with weights that were fitted 
 fitted without all sets of its kind: products, papers, vocabularies, siblings, people. A pair is found from a score of
 .5 (of .9) on; the calibration error is the expected difference between a score and how often it holds, in ten equal
 bins, of the pairs from .1 on. Seconds are of the processor, megabytes the peak of a process that loads the set and
-judges it. `--fit` writes the weights for all sets to worlds/curation/duplicates/weights.json.
+judges it. With weights without the kind, the error is also told of probabilities that decisions on 30, 50 and 100 pairs
+make of the scores. `--fit` writes the weights for all sets to worlds/curation/duplicates/weights.json.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ from benchmarks.judgement_sets import (
 )
 from benchmarks.resolving import fit
 from worlds.curation.columns.table import Table
-from worlds.curation.duplicates.judging import Fitted, Where, features, lead, odds, probabilities
+from worlds.curation.duplicates.judging import Fitted, Where, features, lead, odds, scores_of
 from worlds.curation.duplicates.pairs import Candidates
+from worlds.revisions.scale import learned
 
 KINDS: Mapping[str, str] = {
     **dict.fromkeys(SOURCES, "products"), "dblp-acm": "papers",
@@ -54,6 +56,7 @@ KINDS: Mapping[str, str] = {
     **dict.fromkeys(("people", "few", "febrl1", "febrl2", "febrl3", "febrl4"), "people"),
 }  # fmt: skip
 STRENGTH: Mapping[Where, float] = {"between": 10.0, "within": 0.5}  # of the penalty of the weights
+DECIDED = (30, 50, 100)  # pairs of a set that a scale is learnt from
 MOST = 1_500  # pairs of a set that are one, and that are two, drawn to fit on; each counts for all that were not
 
 
@@ -190,20 +193,41 @@ class Judged(NamedTuple):
 
 def judge(one: Compared, where: Where, weights: Fitted) -> Judged:
     """What weights make of a set."""
-    chances = probabilities(one.candidates, one.features, where, weights, one.taken)
+    told = scores_of(one.candidates, one.features, where, weights, one.taken)
     at: list[tuple[float, float]] = []
     for least in (0.5, 0.9):
-        found = chances >= least
+        found = told >= least
         good = float(one.right[found].sum())
         at.append((good / max(int(found.sum()), 1), good / max(one.total, 1)))
-    order = np.argsort(-chances, kind="stable")
+    order = np.argsort(-told, kind="stable")
     good_so_far = np.cumsum(one.right[order])
     best = float((2 * good_so_far / (np.arange(len(order)) + 1 + one.total)).max(initial=0.0))
     (precision, recall), _ = at
-    shown = chances >= 0.1
-    error = calibration_error(chances[shown], one.right[shown])
+    shown = told >= 0.1
+    error = calibration_error(told[shown], one.right[shown])
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-    return Judged(f1, best, (at[0], at[1]), error, int((one.right[chances >= 0.9] == 0).sum()))
+    return Judged(f1, best, (at[0], at[1]), error, int((one.right[told >= 0.9] == 0).sum()))
+
+
+def calibrated(one: Compared, where: Where, weights: Fitted) -> list[str]:
+    """The calibration error of scores, and that of probabilities by so many decisions: the mean of 30 draws.
+
+    Decided are pairs from .1 on, drawn by chance; the error is that of the other pairs, from a probability of .1 on.
+    """
+    told = scores_of(one.candidates, one.features, where, weights, one.taken)
+    shown = np.flatnonzero(told >= 0.1)
+    row = [f"{calibration_error(told[shown], one.right[shown]):.3f}"]
+    for count in DECIDED:
+        errors = []
+        for seed in range(30):
+            drawn = np.random.default_rng(seed).permutation(shown)
+            few, rest = drawn[:count], drawn[count:]
+            scale = learned(told[few].tolist(), (one.right[few] > 0).tolist())
+            if scale is not None and len(rest):
+                chances = scale(told[rest])
+                errors.append(calibration_error(chances[chances >= 0.1], one.right[rest][chances >= 0.1]))
+        row.append(f"{np.mean(errors):.3f} ({len(errors)} of 30)" if errors else "–")
+    return row
 
 
 def all_compared(names: Iterable[str], wheel: Path | None, cache: Path | None) -> dict[str, Compared]:
@@ -239,17 +263,24 @@ def main() -> None:
         sets = all_compared(set_names(where, options.wheel), options.wheel, options.cache)
         for way in () if options.fit else ("set", "kind"):
             rows = []
+            learnt = []
             for name, one in sets.items():
                 if options.sets and name not in options.sets:
                     continue
                 left = (family(name), kind(name))[way == "kind"]
                 others = {other: sets[other] for other in sets if left not in (family(other), kind(other))}
                 if others:
-                    told = judge(one, where, fitted(others, where)).row()
+                    without = fitted(others, where)
+                    told = judge(one, where, without).row()
+                    if way == "kind":
+                        learnt.append([name, *calibrated(one, where, without)])
                     rows.append([name, f"{one.total:,}", f"{len(one.right) * 2 / one.entities:.1f}",
                                  f"{one.right.sum() / max(one.total, 1):.3f}", *told, f"{one.seconds:.1f}",
                                  str(one.megabytes)])  # fmt: skip
             print_table(f"{where}, weights without the {way}", head, rows)
+            if way == "kind":
+                decided = [f"{count} decisions" for count in DECIDED]
+                print_table(f"{where}, error of scores, and after decisions", ["set", "scores", *decided], learnt)
         if options.fit:
             weights[where] = fitted(sets, where)
     if options.fit:

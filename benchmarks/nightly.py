@@ -1,7 +1,7 @@
 """A nightly job with the hardest partner: `python -m benchmarks.nightly`.
 
 The made-up catalogue is ours, and a partner has copies of half of it, and siblings of the rest: misspelt names, values
-left out. Each night the partner's file is loaded, duplicates are found between the graphs, proposed from a probability
+left out. Each night the partner's file is loaded, duplicates are found between the graphs, proposed from a score
 on, and accepted. Told are the merges, and those that the truth denies.
 """
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nights", type=int, default=4)
     parser.add_argument("--families", type=int, default=120)
-    parser.add_argument("--probability", type=float, default=0.9)
+    parser.add_argument("--score", type=float, default=0.9)
     options = parser.parse_args()
     chance = random.Random(5)
     by: dict[str, list[ox.Triple]] = {}
@@ -54,7 +54,7 @@ def main() -> None:
         seen: set[frozenset[str]] = set()
         for night in range(1, options.nights + 1):
             world.add(file, author="partner")
-            found = world.duplicates(between=(OWN.value, PARTNER.value), probability=options.probability)
+            found = world.duplicates(between=(OWN.value, PARTNER.value), score=options.score)
             proposals = world.propose_all(found, author="finder")
             world.accept_all([one.id for one in proposals])
             pairs = {frozenset(map(str, one.merged)) for one in proposals}

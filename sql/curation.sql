@@ -56,9 +56,25 @@ SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
 -- name: proposal_of_change
 SELECT id FROM proposals WHERE status = :status AND digest = :digest LIMIT 1;
 
+-- name: decided_scores
+-- Gives (score, whether it was accepted) of the duplicates that were decided.
+SELECT confidence, status = 'accepted' FROM proposals
+WHERE kind = 'duplicate' AND status <> 'open' AND confidence IS NOT NULL ORDER BY id;
+
+-- name: uncalibrated_proposals
+-- How many proposals of a status have a score, and no probability.
+SELECT count(*) FROM proposals
+WHERE kind = 'duplicate' AND confidence IS NOT NULL AND (:status IS NULL OR status = :status)
+  AND (:kind IS NULL OR kind = :kind) AND (:author IS NULL OR author = :author);
+
 -- name: rejected_merges
--- Gives (number, why, the entities as a JSON array) of merges that were rejected, and of what was split.
-SELECT id, decision, merged FROM proposals WHERE status = 'rejected' AND merged IS NOT NULL;
+-- Gives (number, why, the entities as a JSON array) of merges and links of duplicates that were rejected, and of what was
+-- split.
+SELECT id, decision, merged FROM proposals WHERE status = 'rejected' AND merged IS NOT NULL
+UNION ALL
+SELECT proposals.id, decision, json_array(subject, object)
+FROM proposals CROSS JOIN proposal_quads ON proposal_quads.proposal = proposals.id AND sign = 1
+WHERE status = 'rejected' AND kind = 'duplicate' AND merged IS NULL;
 
 -- name: turn_proposals
 -- What a revision did that was taken back is proposed again; what waits again since then is accepted again.
@@ -104,8 +120,8 @@ FROM proposals WHERE id = :proposal;
 SELECT status, revision FROM proposals WHERE id = :proposal;
 
 -- name: proposals
--- The oldest first; NULL stands for any. Entities are a JSON array. The columns are those of one proposal, and how many
--- there are in all.
+-- The oldest first; NULL stands for any. Entities are a JSON array. What a duplicate has as its confidence is a score, and
+-- :score the one of the lowest probability. The columns are those of one proposal, and how many there are in all.
 SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
        reviewer, decided, decision, revision,
        (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = found.id AND sign = 1),
@@ -116,7 +132,7 @@ FROM (
     SELECT *, count(*) OVER () AS total
     FROM proposals
     WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
-      AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
+      AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= iif(kind = 'duplicate', :score, :minimum))
       AND (:entities_json IS NULL OR id IN (
           SELECT proposal FROM proposal_quads
           WHERE sign <> 0 AND subject IN (SELECT value FROM json_each(:entities_json))
@@ -128,8 +144,8 @@ FROM (
 ORDER BY id;
 
 -- name: amend_proposal
--- A digest of NULL leaves the change as it is.
-UPDATE proposals SET confidence = :confidence, base = :base, digest = coalesce(:digest, digest),
+-- NULL for the digest or the confidence leaves it as it is.
+UPDATE proposals SET confidence = coalesce(:confidence, confidence), base = :base, digest = coalesce(:digest, digest),
                      validation = :validation, discussion = :discussion,
                      revision = CASE WHEN digest = coalesce(:digest, digest) THEN revision END
 WHERE id = :proposal;

@@ -181,7 +181,7 @@ CREATE TABLE proposals (
     time TEXT NOT NULL,          -- UTC, ISO 8601
     author TEXT,
     why TEXT,
-    confidence REAL,             -- 0 to 1
+    confidence REAL,             -- 0 to 1; of a duplicate its score, of which decisions make a probability
     base INTEGER NOT NULL,       -- the last revision when it was made
     digest TEXT NOT NULL,        -- hexadecimal: the same for the same quads to add and to remove
     merged TEXT,                 -- terms in N-Triples as a JSON array: the one to keep, then the others

@@ -223,3 +223,16 @@ def test_validate_prints_the_first_results_and_how_many_more(tmp_path: Path) -> 
     assert len(json.loads(run("validate", tmp_path / "kb.db", "--json").output)["results"]) == 30
     for command in ("validate", "contradictions", "duplicates", "suggest-links"):
         assert run(command, tmp_path / "kb.db", "--limit", "-3").exit_code == 2
+
+
+def test_scores_are_no_confidence(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        for iri in ("a", "b"):
+            world.add([(EX + iri, "rdfs:label", '"Massachusetts Institute"'), (EX + iri, EX + "code", '"QX-77"')])
+        (made,) = world.propose_all(world.duplicates(score=0.0))
+        assert made.confidence is None
+    refused = run("accept", path, "--min", "0")
+    assert refused.exit_code == 2
+    assert "decide 30 of them" in " ".join(refused.stderr.split())
+    ok("accept", path, str(made.id), "--reviewer", "ann")

@@ -1,4 +1,4 @@
-"""World.decisions and duplicates(learn=True): what was decided, and a scale that is learnt from it."""
+"""World.decisions, and the probabilities that duplicates have by what was decided."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,7 @@ from hypothesis import strategies as st
 import worlds
 from worlds import World
 from worlds.curation.duplicates.finder import Duplicate
-from worlds.curation.duplicates.scale import learned
-from worlds.errors import ArgumentError
+from worlds.revisions.scale import learned
 
 EX = "http://ex/"
 FIRST = "Ann Bea Cleo Dora Ella Fay Gina Hope Ida June Kay Lea Mia Nora Olga Pia Rita Sue Tess Vera".split()  # noqa: SIM905
@@ -47,11 +47,11 @@ def test_decisions_are_those_that_hold() -> None:
         world.split(apart.revision)
         merge = world.merge(":p0", ":p2", author="cid")
         world.distinct(":p4", ":p6", author="dan")
-        found = {(one.how, one.same, one.author, one.proposal, one.confidence) for one in world.decisions()}
+        found = {(one.how, one.same, one.author, one.proposal, one.score) for one in world.decisions()}
         assert found == {
-            ("accepted", True, "ann", first.id, first.confidence),
-            ("rejected", False, "bob", second.id, second.confidence),
-            ("rejected", False, None, third.id, third.confidence),
+            ("accepted", True, "ann", first.id, first.score),
+            ("rejected", False, "bob", second.id, second.score),
+            ("rejected", False, None, third.id, third.score),
             ("merged", True, "cid", None, None),
             ("distinct", False, "dan", None, None),
         }
@@ -64,33 +64,55 @@ def test_decisions_are_those_that_hold() -> None:
         assert "merged" not in {one.how for one in world.decisions()}
 
 
-def test_decided_proposals_teach() -> None:
+def once(world: World, score: float) -> list[Duplicate]:
+    """Pairs of which each person is in one, so that none was merged before its proposal is decided."""
+    found: list[Duplicate] = []
+    for pair in world.duplicates(score=score, limit=None):
+        if not {one for other in found for one in other.subjects} & set(pair.subjects):
+            found.append(pair)
+    return found
+
+
+def test_a_score_is_a_probability_once_enough_was_decided() -> None:
     chance = random.Random(3)
     with family(2, 160) as world:
-        with pytest.raises(ArgumentError, match="30 decided proposals"):
-            world.duplicates(learn=True)
-        once: list[Duplicate] = []  # each person in one pair, so that none was merged before its proposal is decided
-        for pair in world.duplicates(probability=0.02, limit=None):
-            if not {one for other in once for one in other.subjects} & set(pair.subjects):
-                once.append(pair)
-        proposals = world.propose_all(once)
-        for one in proposals:
+        assert {one.probability for one in world.duplicates()} == {None}
+        proposals = world.propose_all(once(world, 0.02))
+        assert {one.confidence for one in proposals} == {None}
+        decided, left = proposals[:-4], proposals[-4:]
+        for one in decided:
+            assert one.score is not None
             # A curator who is less sure than the numbers are.
-            likely = 0.1 + 0.7 * (one.confidence or 0.0)
-            (world.accept if chance.random() < likely else world.reject)(one.id, reviewer="ann")
-        for n in range(3):
-            iri = f":z{n}"
-            for name in (iri, iri + "b"):
-                world.add([(name, "rdf:type", ":Person"), (name, "rdfs:label", f'"Zoe Zimmer{n * 111}"')])
-        plain = {one.subjects: one for one in world.duplicates(probability=0.0, limit=None)}
-        taught = world.duplicates(probability=0.0, limit=None, learn=True)
-        assert taught.learned == len(proposals) >= 30
-        assert {one.subjects: one.unlearned for one in taught} == {key: one.score for key, one in plain.items()}
-        told = [one.unlearned for one in taught if one.unlearned and one.unlearned > 1e-5]
-        assert told == sorted(told, reverse=True), "a scale leaves the order"
-        new = next(one for one in taught if str(one.subjects[0]).startswith(EX + "z"))
-        (again,) = world.propose_all([new])
-        assert again.confidence == pytest.approx(new.unlearned), "on the scale that is learnt from"
+            (world.accept if chance.random() < 0.1 + 0.7 * one.score else world.reject)(one.id, reviewer="ann")
+        found = world.duplicates(score=0.0, limit=None)
+        assert found.learned == len(decided) >= 30
+        chances = [one.probability for one in found if one.probability is not None]
+        assert len(chances) == len(found)
+        assert chances == sorted(chances, reverse=True), "a scale leaves the order"
+        scale = learned(
+            *zip(*((one.score, world.proposal(one.id).status == "accepted") for one in decided), strict=True)
+        )
+        assert scale is not None
+        for one in left:
+            now = world.proposal(one.id)
+            assert now.score == one.score is not None
+            assert now.confidence == pytest.approx(float(scale(np.array(one.score))))
+        middle = sorted(world.proposal(one.id).confidence or 0.0 for one in left)[1]
+        at_least = {one.id for one in world.proposals(minimum=middle)}
+        assert at_least == {one.id for one in left if (world.proposal(one.id).confidence or 0.0) >= middle}
+        assert at_least
+
+
+def test_proposals_with_a_score_alone_are_no_match_for_a_lowest_confidence() -> None:
+    with family() as world:
+        proposals = world.propose_all(world.duplicates(limit=3))
+        world.propose(add=[(":p0", ":note", '"x"')], confidence=0.9)
+        listed = world.proposals(minimum=0.0)
+        assert [one.confidence for one in listed] == [0.9]
+        assert listed.uncalibrated == len(proposals) == 3
+        assert "decide 30 of them" in listed.notes[-1]
+        assert world.proposals(minimum=0.0, kind="edit").notes == ()
+        assert len(world.proposals()) == 4
 
 
 @given(st.integers(0, 1000), st.floats(0.3, 2.0), st.floats(-2.0, 2.0))
@@ -99,5 +121,12 @@ def test_a_scale_is_learnt(seed: int, slope: float, intercept: float) -> None:
     chances = [chance.uniform(0.02, 0.98) for _ in range(4000)]
     right = [chance.random() < 1 / (1 + math.exp(-slope * math.log(p / (1 - p)) - intercept)) for p in chances]
     scale = learned(chances, right)
+    assert scale is not None
     assert scale.slope == pytest.approx(slope, abs=0.3)
     assert scale.intercept == pytest.approx(intercept, abs=0.3)
+    assert float(scale(np.array(scale.least(0.3)))) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(24, 5), (4, 26), (26, 4)])
+def test_few_decisions_are_no_scale(right: int, wrong: int) -> None:
+    assert learned([0.5] * (right + wrong), [True] * right + [False] * wrong) is None

@@ -74,7 +74,7 @@ def test_different_values_are_against_namesakes() -> None:
         'ex:b a ex:Person ; rdfs:label "John Smith" ; ex:born "1950-09-28"^^xsd:date ; ex:city ex:c2 .',
     ]
     with made("\n".join(data)) as world:
-        (pair,) = (pair for pair in world.duplicates(probability=0.0) if iris(pair) == {"a", "b"})
+        (pair,) = (pair for pair in world.duplicates(score=0.0) if iris(pair) == {"a", "b"})
         assert pair.score < 0.5
         assert any("ex:born differs" in reason for reason in pair.against)
         assert pair.to_dict()["against"] == list(pair.against)
@@ -114,7 +114,7 @@ def test_siblings_are_no_twins(one: str, other: str, reason: str) -> None:
         f'ex:b a ex:Thing ; rdfs:label "{other}" ; skos:broader ex:top ; ex:code "T002" ; ex:made ex:here .',
     ]
     with made("@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "\n".join(data)) as world:
-        (pair,) = (pair for pair in world.duplicates(probability=0.0) if iris(pair) == {"a", "b"})
+        (pair,) = (pair for pair in world.duplicates(score=0.0) if iris(pair) == {"a", "b"})
         assert pair.score < 0.1
         assert any(reason in told for told in pair.against), pair.against
         assert "their identifiers differ" in pair.against
@@ -140,20 +140,20 @@ def test_what_was_merged_is_not_compared_with_itself() -> None:
         for number in range(20):
             world.merge(f"ex:p{number}", f"ex:q{number}")
         survivors = {f"p{number}" for number in range(20)}
-        pairs = {tuple(sorted(iris(pair))) for pair in world.duplicates(between=BETWEEN, probability=0.0)}
+        pairs = {tuple(sorted(iris(pair))) for pair in world.duplicates(between=BETWEEN, score=0.0)}
         assert pairs
         assert not [pair for pair in pairs if survivors.issuperset(pair)]
         assert len(world.duplicates(between=BETWEEN)) == 0
         late = [("ex:late", "rdfs:label", '"Ann Abel"'), ("ex:late", "rdf:type", "ex:Person")]
         world.add([(*triple, "ex:partner") for triple in late])
-        found = world.duplicates(between=BETWEEN, probability=0.0)
+        found = world.duplicates(between=BETWEEN, score=0.0)
         assert ("late", "p0") in {tuple(sorted(iris(pair))) for pair in found}
 
 
 def test_rivals_share_what_is_likely_between_two_graphs() -> None:
     rival = 'ex:r a ex:Person ; rdfs:label "Ann Abel" .'
     with made(copies().replace("}", rival + " }")) as world:
-        pairs = world.duplicates(between=("default", "ex:partner"), probability=0.0)
+        pairs = world.duplicates(between=("default", "ex:partner"), score=0.0)
         chances = {tuple(sorted(iris(pair))): pair.score for pair in pairs}
         assert chances["p0", "q0"] > 0.5 > chances["p0", "r"]
         assert chances["p0", "q0"] + chances["p0", "r"] <= 1
@@ -180,7 +180,7 @@ def test_what_is_asked_wrongly_is_said() -> None:
         with pytest.raises(ArgumentError, match="pair of graphs"):
             world.duplicates(between=["ex:partner"])  # type: ignore[arg-type]
         with pytest.raises(ArgumentError, match="from 0 to 1"):
-            world.duplicates(probability=3)
+            world.duplicates(score=3)
 
 
 def test_three_that_are_one_are_a_cluster() -> None:

@@ -186,7 +186,7 @@ ANSWERS: dict[str, Any] = {
     "suggest_links": lambda w: w.suggest_links()[0],
     "contradictions": lambda w: w.contradictions()[0],
     "findings": lambda w: w.contradictions(),
-    "duplicates": lambda w: w.duplicates(probability=0.0)[0],
+    "duplicates": lambda w: w.duplicates(score=0.0)[0],
     "report": lambda w: w.report(),
     "verify": lambda w: w.verify(("ex:b", "ex:age", 7)),
     "verify words": lambda w: w.verify("Apollo 11 knows Moon"),

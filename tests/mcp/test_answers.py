@@ -241,7 +241,7 @@ def test_findings() -> None:
         found = await agent.data("contradictions")
         assert found["counts"] == {"functional": 1}
         assert (found["findings"][0]["subjects"], found["findings"][0]["authors"]) == (["ex:a"], ["bob"])
-        pairs = await agent.data("duplicates", probability=0)
+        pairs = await agent.data("duplicates", score=0)
         assert {"ex:a", "ex:b"} == set(pairs["findings"][0]["subjects"])
         told = await agent.data("report")
         assert told["quads"] == 5
@@ -481,7 +481,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "mentions": {"text": "Hub and Rover 12 and " * 200},
     "verify": {"subject": "ex:hub", "predicate": "ex:near", "object": "ex:none"},
     "contradictions": {"limit": 100},
-    "duplicates": {"probability": 0, "limit": 100},
+    "duplicates": {"score": 0, "limit": 100},
     "report": {},
     "sparql": {"query": "SELECT * { ?s ?p ?o }", "limit": 1000},
     "propose": {"why": "x" * 900, "add": [["ex:a", "ex:b", f'"{number} {LONG}"'] for number in range(50)]},

@@ -102,7 +102,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "validate": {"subjects": ["ex:Curiosity"]},
     "form": {"iri": "ex:Curiosity", "types": "s:Rover", "language": "de"},
     "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
-    "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
+    "duplicates": {"types": "s:Rover", "score": 0.1, "limit": 3},
     "decisions": {},
     "report": {"after": 1},
     "proposals": {"status": "any", "limit": 5},

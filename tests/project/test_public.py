@@ -296,7 +296,7 @@ VERBS = {
     "due": [],
     "carry_out": ["*author", "*message", "*embed", "*dry_run"],
     "as_of": ["time"],
-    "duplicates": ["*types", "*graphs", "*between", "*probability", "*limit", "*learn", "*again"],
+    "duplicates": ["*types", "*graphs", "*between", "*score", "*limit", "*keep", "*again"],
     "decisions": [],
     "report": ["*after", "*points"],
     "chunk": ["id", "*around"],

@@ -358,7 +358,7 @@ def test_findings(client: httpx.Client, writer: httpx.Client) -> None:
     added = writer.post("/quads", json={"add": quads}).json()["revision"]
     found = client.get("/contradictions", params={"suggested": False}).json()
     assert [one["subjects"] for one in found["findings"]] == [[EX + "ada"]]
-    pairs = client.get("/duplicates", params={"probability": 0}).json()
+    pairs = client.get("/duplicates", params={"score": 0}).json()
     assert {EX + "ada", EX + "ada2"} in [set(one["subjects"]) for one in pairs["findings"]]
     assert "evidence" in pairs["findings"][0]
     assert "between" in problem(client.get("/duplicates", params={"between": "default"}), 400)
@@ -487,7 +487,7 @@ def test_findings_are_proposed(writer: httpx.Client, client: httpx.Client) -> No
     quads = [f"<{EX}hopper{number}> {rest} ." for number in (1, 2) for rest in said]
     done = writer.post("/quads", json={"add": quads}).json()
     problem(client.post("/duplicates"), 401)
-    made = writer.post("/duplicates", json={"probability": 0.5})
+    made = writer.post("/duplicates", json={"score": 0.5})
     assert made.status_code == 201
     (proposal,) = made.json()["proposals"]
     assert proposal["merged"] == [f"<{EX}hopper1>", f"<{EX}hopper2>"]

@@ -32,7 +32,7 @@ READING = {
     "mentions": ["text", "types", "graphs", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "graphs", "token_budget"],
     "contradictions": ["suggested", "kinds", "author", "entity", "graphs", "after", "limit", "token_budget"],
-    "duplicates": ["types", "graphs", "probability", "limit", "learn", "again", "between", "token_budget"],
+    "duplicates": ["types", "graphs", "score", "limit", "keep", "again", "between", "token_budget"],
     "report": ["after", "token_budget"],
     "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
 }  # fmt: skip

@@ -30,7 +30,11 @@ _NOTHING = "nothing changed"
 
 _CHOSEN = (
     given("[PROPOSAL...]", "The numbers of proposals.", list[int], name="numbers"),
-    given("--minimum --min NUMBER", "All open proposals of at least this confidence.", float),
+    given(
+        "--minimum --min NUMBER",
+        "All open proposals of at least this confidence; of duplicates their probability.",
+        float,
+    ),
     given("--kind KIND", "All open proposals of this kind."),
     given("--proposer NAME", "All open proposals of this author."),
     given("--entity IRI", "All open proposals about this entity."),
@@ -73,9 +77,9 @@ def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
     said(f"proposal {one.id}, {one.status} ({one.kind}), by {one.author or 'nobody named'}", "bold")
     if one.version > 1:
         said(f"version {one.version}, given by {one.content_author or 'nobody named'}", "bold")
-    for text in (one.why, None if one.confidence is None else f"confidence {one.confidence:.2f}"):
+    for name, text in (("", one.why), ("score", one.score), ("confidence", one.confidence)):
         if text is not None:
-            said(text)
+            said(text if isinstance(text, str) else f"{name} {text:.2f}")
     if one.merged:
         kept, *others = (format_term(to_oxigraph(iri), prefixes) for iri in one.merged)
         said(f"merges {', '.join(others)} into {kept}:")
@@ -174,7 +178,11 @@ def _chosen(world: World, given: dict[str, Any]) -> dict[int, int]:
         if asked["entity"] is not None:
             raise typer.BadParameter("give --entity or --query: each says which entities are meant")
         asked["entity"] = _entities(world, given_query(query, None))
-    found = [world.proposal(number) for number in numbers] if numbers else world.proposals(**asked)
+    if numbers:
+        return {number: world.proposal(number).version for number in numbers}
+    found = world.proposals(**asked)
+    if found.uncalibrated:
+        raise typer.BadParameter(f"{found.notes[-1]}; or choose them by --kind, --entity or their numbers")
     return {one.id: one.version for one in found}
 
 

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
     from worlds.curation.changing.proposal import Proposal
     from worlds.world import World
 
-COLUMNS = ("proposal", "version", "kind", "confidence", "author", "why", "change", "moved", "decision", "reason")
+COLUMNS = (
+    "proposal",
+    "version",
+    "kind",
+    "score",
+    "confidence",
+    "author",
+    "why",
+    "change",
+    "moved",
+    "decision",
+    "reason",
+)
 DECISIONS = ("accept", "reject")
 _DIGITS = 18  # of a number; there is no proposal of more
 
@@ -38,8 +50,8 @@ def as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
     writer = csv.writer(written, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for one in proposals:
-        sure = "" if one.confidence is None else f"{one.confidence:g}"
-        texts = (one.kind, sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
+        sure = ("" if share is None else f"{share:g}" for share in (one.score, one.confidence))
+        texts = (one.kind, *sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
         whole = f"worlds proposals FILE {one.id}"
         writer.writerow([one.id, one.version, *(cell(text, whole) for text in texts), "", ""])
     return written.getvalue()

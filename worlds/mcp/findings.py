@@ -38,7 +38,7 @@ class FindingShown(Shown):
 
     def __str__(self) -> str:
         authors = f" (by {', '.join(self.authors)})" if self.authors else ""
-        return f"{self.severity} {self.kind} {self.score:.2f}: {self.message}{authors}"
+        return f"{self.severity} {self.kind} score {self.score:.2f}: {self.message}{authors}"
 
 
 class Found(BaseModel):

@@ -31,6 +31,7 @@ class Waiting(BaseModel):
     version: int
     why: str | None
     confidence: float | None
+    score: float | None = Field(description="Of a duplicate; its confidence is the probability, if it is known.")
     added: list[str] = Field(description="N-Quads.")
     removed: list[str]
     merged: list[str] = Field(description="Entities to merge, the one to keep first.")
@@ -67,16 +68,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
         of: Annotated[
             Literal["duplicates", "links", "contradictions"], Field(description="Merges, links, or quads to remove.")
         ],
-        minimum: Annotated[
-            float, Field(ge=0, le=1, description="The lowest probability or confidence of a finding.")
-        ] = 0.9,
+        minimum: Annotated[float, Field(ge=0, le=1, description="The lowest score of a finding.")] = 0.9,
         limit: Annotated[int, Field(ge=1, le=100, description="The number of findings of each kind at most.")] = 20,
         **given: Any,
     ) -> Annotated[CallToolResult, Proposed]:
         """What waits already is passed over."""
         world = service.world
         found: Any = (
-            world.duplicates(probability=minimum, limit=limit)
+            world.duplicates(score=minimum, limit=limit)
             if of == "duplicates"
             else world.suggest_links(minimum=minimum, limit=limit)
             if of == "links"

@@ -73,16 +73,17 @@ class Auditing(Parts):
         types: object = None,
         graphs: object = None,
         between: tuple[object, object] | None = None,
-        probability: float = 0.5,
+        score: float = 0.5,
         limit: int | None = 1000,
-        learn: bool = False,
+        keep: object = None,
         again: bool = False,
     ) -> Duplicates:
         """Pairs of entities that may be one, the likeliest first, with the evidence for and against each.
 
         All entities that have a name or a type are compared, or those of `types` (and the classes below), those that
-        `graphs` say something of, or those of one graph with those of another, `between` the two. `score` is the
-        probability that they are one; pairs of less than `probability` are left out. Names count as sets of words
+        `graphs` say something of, or those of one graph with those of another, `between` the two. Pairs of a lower
+        score than `score` are left out: it orders them, and is no probability, since data of a new kind contradict it.
+        Names count as sets of words
         ("Armstrong, Neil", "I.B.M."), with initials, abbreviations and misspellings; shared values count by how rare
         they are, different ones by how rarely the values of one thing differ. Only entities that have something in
         common are compared at all. `between` two graphs an entity has one twin at most, so that its candidates share
@@ -90,44 +91,31 @@ class Auditing(Parts):
         be two: by owl:differentFrom (see `distinct`), a rejected proposal or a `split`. `.clusters()` puts together
         what pairs hold together.
 
-        With `learn` the probabilities are scaled by what was decided of proposals of this kind (Platt 1999);
-        `.learned` is how many decisions that stands on. It takes 30 of them, five accepted and five rejected at least
-        (ArgumentError for fewer). A proposal has the probability before learning.
-        """
-        scale = None
-        if learn:
-            from worlds.curation.duplicates.scale import learned
+        `action` of a pair says what to do with it, and `keep` which entity stays, first of its `subjects`, in all pairs
+        alike: "links", that which more links lead to; "older"; or a graph or a scheme, that which it has. Without it,
+        `between` graphs it is the first one's, else "links".
 
-            scale = learned(*self._decided())
+        A pair has a `probability` once 30 proposals of duplicates were decided in this world, five accepted and five
+        rejected at least: the score on the scale that agrees best with the decisions (Platt 1999). `.learned` is how
+        many there were, 0 for too few.
+        """
         if between is not None and len(between) != 2:
             raise ArgumentError(f"between is a pair of graphs, not {between!r}")
         return self._duplicates.find(
             types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
             graphs=None if graphs is None else [self._namespaces.graph(one) for one in listed(graphs)],
             between=None if between is None else (*map(self._namespaces.graph, between),),  # type: ignore[arg-type]
-            probability=probability,
+            score=score,
+            keep=self._kept(keep, between),
             limit=limit,
             prefixes=self._namespaces.prefixes,
-            scale=scale,
             again=again,
         )
 
-    def _decided(self) -> tuple[list[float], list[bool]]:
-        """The probabilities of decided proposals of duplicates, and whether they were accepted."""
-        found = [
-            (one.confidence, status == "accepted")
-            for status in ("accepted", "rejected")
-            for one in self._proposals.find(
-                status=status,
-                author=None,
-                entities=None,
-                kind="duplicate",
-                minimum=None,
-                limit=None,
-            )
-            if one.confidence is not None
-        ]
-        return [chance for chance, _ in found], [same for _, same in found]
+    def _kept(self, keep: object, between: tuple[object, object] | None) -> object:
+        """What decides which entity of a pair stays: a word, or the term of a graph or scheme."""
+        given = keep if keep is not None else "links" if between is None else between[0]
+        return given if given in ("links", "older") else self._namespaces.graph(given)
 
     @verb
     def decisions(self) -> list[Decision]:

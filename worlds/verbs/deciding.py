@@ -263,11 +263,12 @@ class Deciding(Querying, Writing):
 
     @verb
     def propose_all(self, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
-        """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
+        """Propose what would put findings right: a merge, or the quads to `add` and to `remove`.
 
-        Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
-        which it is not clear what would put them right are passed over, and those for which an open proposal waits
-        already, or one was rejected.
+        Each becomes a proposal of its own, with its message as the reason and its score as the confidence; of
+        duplicates it is the proposal's `score`, which has a confidence once enough were decided (see `duplicates`), and
+        their `action` says whether they are merged. Findings of which it is not clear what would put them right are
+        passed over, and those for which an open proposal waits already, or one was rejected.
         """
         from worlds.curation.duplicates.finder import Duplicate
 
@@ -275,12 +276,13 @@ class Deciding(Querying, Writing):
         seen = {_change(one.merged, one.added, one.removed) for one in known}
         proposals: list[Proposal] = []
         for one in findings:
-            merged = one.subjects if isinstance(one, Duplicate) else ()
+            merged = one.subjects if isinstance(one, Duplicate) and one.action == "merge" else ()
             change = _change(merged, one.add, one.remove)
             if any(change) and change not in seen:
                 seen.add(change)
-                sure = getattr(one, "unlearned", None) or one.score
-                said: dict[str, Any] = {"why": one.message, "confidence": sure, "author": author, "kind": one.kind}
+                said: dict[str, Any] = {"why": one.message, "confidence": one.score, "author": author, "kind": one.kind}
+                if isinstance(one, Duplicate) and one.action == "different":
+                    said |= {"confidence": None, "kind": "different"}
                 try:
                     proposals.append(self.propose(add=one.add, remove=one.remove, merge=merged, **said))
                 except ConflictError as error:

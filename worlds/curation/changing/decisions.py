@@ -21,15 +21,15 @@ How: TypeAlias = Literal["accepted", "rejected", "merged", "split", "distinct"]
 class Decision(Record):
     """What was decided of two entities, the one that was kept first: that they are one (`same`), or two.
 
-    `how` is "accepted" or "rejected" (a proposal to merge them, with the `confidence` that it had), "merged" (without a
-    proposal), "split" (such a merge, taken apart) or "distinct" (an owl:differentFrom). `author` is who
+    `how` is "accepted" or "rejected" (a proposal to merge or link them, with the `score` that it had), "merged"
+    (without a proposal), "split" (such a merge, taken apart) or "distinct" (an owl:differentFrom). `author` is who
     decided, as far as it is known.
     """
 
     entities: tuple[Iri, Iri]
     same: bool
     how: How
-    confidence: float | None = None
+    score: float | None = None
     author: str | None = None
     time: datetime.datetime | None = None
     proposal: int | None = None
@@ -39,7 +39,7 @@ class Decision(Record):
 def decisions(
     proposals: Iterable[Proposal], redirects: Sequence[Provenance], different: Sequence[Provenance]
 ) -> list[Decision]:
-    """The decisions that hold, oldest first: of decided proposals to merge, of merges, and of what is said different.
+    """The decisions that hold, oldest first: of decided proposals of duplicates, merges, and what is said different.
 
     A merge that was taken back decides nothing.
     """
@@ -47,12 +47,14 @@ def decisions(
     led = {one.quad[0]: one for one in redirects if one.removed is None}
     told: set[Any] = set()
     for proposal in proposals:
-        if len(proposal.merged) < 2 or proposal.status == "open":
+        linked = [(one[0], one[2]) for one in proposal.added if proposal.kind == "duplicate"]
+        entities = proposal.merged or next(iter(linked), ())
+        if len(entities) < 2 or proposal.status == "open":
             continue
-        kept, *others = proposal.merged
+        kept, *others = entities
         same = proposal.status == "accepted"
         for other in others:
-            if same and other not in led:
+            if same and proposal.merged and other not in led:
                 continue
             if same:
                 told.add(other)
@@ -61,7 +63,7 @@ def decisions(
                     (kept, other),
                     same,
                     "accepted" if same else "split" if proposal.kind == "split" else "rejected",
-                    proposal.confidence,
+                    proposal.confidence if proposal.score is None else proposal.score,
                     proposal.reviewer,
                     proposal.decided,
                     proposal.id,

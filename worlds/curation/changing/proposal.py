@@ -18,6 +18,11 @@ from worlds.revisions.waiting import Status
 
 Chosen: TypeAlias = Literal["open", "accepted", "rejected", "any"]
 
+_UNCALIBRATED = (
+    "{:,} proposed duplicates have a score, which is no probability: decide 30 of them one by one (`worlds accept`, "
+    "`worlds reject`, or a table of `worlds proposals --csv`), five accepted and five rejected at least"
+)
+
 
 def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
     return [" ".join(str(to_oxigraph(term)) for term in quad if term is not None) for quad in quads]
@@ -49,7 +54,8 @@ class Proposal(Record):
     `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
     1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
     what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
-    was left to do.
+    was left to do. A duplicate has the `score` that it was found with, and as its `confidence` the probability that
+    decisions of this world make of it, None before there are enough.
     """
 
     _also = ("content_author", "version", "added", "removed", "edits")
@@ -62,6 +68,7 @@ class Proposal(Record):
     author: str | None
     why: str | None
     confidence: float | None
+    score: float | None
     base: Count
     quads: tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]
     merged: tuple[Node, ...]
@@ -109,18 +116,23 @@ class Proposal(Record):
 
 
 class Listed(list[Proposal]):
-    """Proposals, of which there are `total` from the first on; `notes` say how to go on where a limit left some out."""
+    """Proposals, of which there are `total` from the first on; `notes` say how to go on where a limit left some out.
 
-    def __init__(self, found: Iterable[Proposal], total: int) -> None:
+    `uncalibrated` is how many were left out because they have a score, and no probability.
+    """
+
+    def __init__(self, found: Iterable[Proposal], total: int, uncalibrated: int = 0) -> None:
         super().__init__(found)
         self.total = total
+        self.uncalibrated = uncalibrated
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to say."""
         more = self.total - len(self)
         after = f"after={self[-1].id}" if self else "a higher limit"
-        return (f"{more:,} more of these proposals: {after} gives the next",) if more > 0 else ()
+        found = [f"{more:,} more of these proposals: {after} gives the next"] if more > 0 else []
+        return (*found, *([_UNCALIBRATED.format(self.uncalibrated)] if self.uncalibrated else []))
 
     def to_dict(self) -> dict[str, Any]:
         """The proposals as JSON-ready values."""

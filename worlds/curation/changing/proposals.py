@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
 import pyoxigraph as ox
 
 from worlds.curation.changing.conflicts import Rule
@@ -23,6 +24,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.edits import READ, Fetched
 from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
+from worlds.revisions.scale import Learned, decided, learned
 from worlds.revisions.waiting import Status, now, share
 from worlds.revisions.writer import Writer
 from worlds.rules.guard import Guard
@@ -94,7 +96,7 @@ class Proposals:
                 text = why or ", ".join(changed)
                 discussion.append([now(), author, text, None if diff is None else found.patch])
             values["validation"] = json.dumps(values["validation"])
-            values["confidence"] = found.confidence if confidence is None else share(confidence)
+            values["confidence"] = share(confidence)
             given = statement.bind(discussion=json.dumps(discussion), proposal=number, **values)
             self._connection.run(statement, given)
         return self.get(number)
@@ -112,7 +114,7 @@ class Proposals:
         rows = self._connection.rows(_SQL["proposal"], (min(int(number), _MOST),))  # type: ignore[call-overload]  # whole
         if not rows:
             raise ArgumentError(f"there is no proposal {number}", kind="proposal")
-        return self._read(rows[0])
+        return self._read(rows[0], self._scale())
 
     def find(
         self,
@@ -132,19 +134,27 @@ class Proposals:
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
         if after is not None and not is_whole(after):
             raise ValueError(f"after is the number of a proposal, or None, not {after!r}")
-        statement = _SQL["proposals"]
+        scale = self._scale()
+        statement, scored = _SQL["proposals"], _SQL["uncalibrated_proposals"]
+        among = {"status": None if status == "any" else status, "author": author, "kind": kind}
         given = statement.bind(
-            status=None if status == "any" else status,
-            author=author,
-            kind=kind,
+            **among,
             minimum=share(minimum, "minimum"),
+            score=None if minimum is None or scale is None else scale.least(minimum),
             entities_json=None if entities is None else json.dumps([str(entity) for entity in entities]),
             limit=_MOST if limit is None else min(limit, _MOST),
             after=min(after or 0, _MOST),
         )
         with self._connection.snapshot():
             rows = self._connection.rows(statement, given)
-            return Listed(self._beside([self._read(row[:-1]) for row in rows]), rows[0][-1] if rows else 0)
+            asked = minimum is not None and scale is None
+            left_out = self._connection.value(scored, scored.bind(**among)) if asked else 0
+            found = self._beside([self._read(row[:-1], scale) for row in rows])
+            return Listed(found, rows[0][-1] if rows else 0, left_out)
+
+    def _scale(self) -> Learned | None:
+        """The scale on which scores of duplicates are probabilities."""
+        return learned(*decided(self._connection))
 
     def _beside(self, found: list[Proposal]) -> list[Proposal]:
         """The proposals with what stands beside their quads, which is told when the world is closed, too."""
@@ -152,22 +162,25 @@ class Proposals:
         around = Fetched(quads, self._history.around)
         return [replace(one, around=around) for one in found]
 
-    def _read(self, row: Row) -> Proposal:
+    def _read(self, row: Row, scale: Learned | None) -> Proposal:
         """The proposal of a row, with what has moved under it if it is open."""
         with reading(f"proposal {row[0]}"):
-            return self._made(*row)
+            return self._made(scale, *row)
 
     def _made(
-        self, number: int, status: Status, kind: str, time: str, author: str | None, why: str | None,
-        confidence: float | None, base: int, merged: str | None, validation: str, discussion: str,
+        self, scale: Learned | None, number: int, status: Status, kind: str, time: str, author: str | None,
+        why: str | None, confidence: float | None, base: int, merged: str | None, validation: str, discussion: str,
         reviewer: str | None, decided: str | None, decision: str | None, revision: int | None, *quads: str | None,
     ) -> Proposal:  # fmt: skip
         added, removed, relied = (tuple(parse_all(part or "", ox.RdfFormat.N_QUADS)) for part in quads)
         names = () if merged is None else tuple(map(_term, json.loads(merged)))
         changed = ((), ()) if names else (added, removed)  # a merge is evaluated anew
         moved = self._ground.moved(base, changed[0], (*changed[1], *relied), names[1:]) if status == "open" else ()
+        score = confidence if kind == "duplicate" else None
+        if score is not None:
+            confidence = None if scale is None else float(scale(np.array(score)))
         return Proposal(
-            number, status, kind, _instant(time), author, why, confidence, base, (added, removed),
+            number, status, kind, _instant(time), author, why, confidence, score, base, (added, removed),
             tuple(map(to_rdflib, names)), tuple(map(quad_to_rdflib, relied)), tuple(json.loads(validation)),
             tuple(Remark(_instant(when), *said) for when, *said in json.loads(discussion)),
             reviewer, None if decided is None else _instant(decided), decision,

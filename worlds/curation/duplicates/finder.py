@@ -1,4 +1,4 @@
-"""Which entities may be one: pairs with a probability, and what is for and against each."""
+"""Which entities may be one: pairs with a score, and what is for and against each."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
+from rdflib import URIRef
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.columns.vocabularies import OWL
-from worlds.curation.duplicates.judging import Where, features, probabilities
+from worlds.curation.duplicates.actions import PREDICATES, Action, Actions
+from worlds.curation.duplicates.judging import Where, features, scores_of
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.curation.duplicates.pairs import TEXTS_CODE, Candidates, Pairs, Weights
-from worlds.curation.duplicates.scale import Learned
 from worlds.curation.duplicates.spelling import Shares
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
@@ -28,6 +29,7 @@ from worlds.quads.dictionary import IRI, Dictionary, Ids
 from worlds.quads.redirects import Redirects
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
+from worlds.revisions.scale import decided, learned
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
@@ -45,32 +47,36 @@ _APART = (
     "the signs between the words differ",
     "the words stand in another order",
 )
-_ALONE = 0.49  # probability, at most, of two that have one value in common and nothing else
+_ALONE = 0.49  # score, at most, of two that have one value in common and nothing else
 _UNLIKE = 0.2  # likeness of names that speaks for nothing
 _WEIGHTIEST = 3  # reasons in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate(Finding):
-    """Two entities that may be one; `score` is the probability, as measured on data whose duplicates are known.
+    """Two entities that may be one; `score` orders the pairs, and is no probability.
 
     `evidence` says what is for it and `against` what is against it, each in short sentences, the weightiest first.
-    Where the score was learnt from decisions, `unlearned` is the one before.
+    `action` is what to do where they are one: to merge the second into the first; to link them, by the quad of `add`,
+    where they are concepts of two schemes ("skos:exactMatch" by one name, else "skos:closeMatch") or a source keeps the
+    graph of one ("owl:sameAs"). "different" is a pair that was decided to be two, or of which one is above the other.
+    `probability` is how likely they are one by what the world decided of other pairs; None where it decided too few.
     """
 
     evidence: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
-    unlearned: Score | None = None
+    action: Action = "merge"
+    probability: Score | None = None
 
 
 class Duplicates(Findings[Duplicate]):
-    """Pairs that may be one entity, the likeliest first; `learned` is how many decisions the scores stand on."""
+    """Pairs that may be one entity, the likeliest first; `learned` is how many decisions the probabilities stand on."""
 
     _also = ("counts", "causes", "learned", "findings")
     learned: int = 0
 
-    def clusters(self, *, probability: float = 0.5) -> list[tuple[Any, ...]]:
-        """The entities that pairs of at least this probability hold together, the largest groups first."""
+    def clusters(self, *, score: float = 0.5) -> list[tuple[Any, ...]]:
+        """The entities that pairs of at least this score hold together, the largest groups first."""
         leader: dict[Any, Any] = {}
 
         def top(one: Any) -> Any:
@@ -80,7 +86,7 @@ class Duplicates(Findings[Duplicate]):
             return one
 
         for pair in self:
-            if pair.score >= probability:
+            if pair.score >= score:
                 leader[top(pair.subjects[0])] = top(pair.subjects[1])
         groups: dict[Any, list[Any]] = defaultdict(list)
         for one in leader:
@@ -109,34 +115,36 @@ class DuplicateFinder:
         types: Sequence[Any] | None,
         graphs: Sequence[Any] | None,
         between: tuple[Any, Any] | None,
-        probability: float,
+        score: float,
         limit: int | None,
         prefixes: Mapping[str, str],
-        scale: Learned | None = None,
+        keep: object = "links",
         again: bool = False,
     ) -> Duplicates:
         """See `World.duplicates`."""
-        if not 0 <= probability <= 1:
-            raise ArgumentError(f"a probability is a number from 0 to 1, not {probability!r}")
+        if not 0 <= score <= 1:
+            raise ArgumentError(f"a score is a number from 0 to 1, not {score!r}")
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between, again=again)
-            chances = _chances(pairs, found, weights)
-            before = chances
-            chances = chances if scale is None else scale(chances)
-            likely = np.flatnonzero(chances >= probability)
-            likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
+            scores = _scores(pairs, found, weights)
+            likely = np.flatnonzero(scores >= score)
+            likely = likely[np.lexsort((found.b[likely], found.a[likely], -scores[likely]))]
             shown = likely[:limit]
-            told = _told(pairs, found.of(shown), weights.of(shown), chances[shown].tolist())
-            unlearned = [None] * len(shown) if scale is None else before[shown].tolist()
-            duplicates = self._shown(table, pairs, told, len(likely), prefixes, unlearned)
+            told = _told(pairs, found.of(shown), weights.of(shown), scores[shown].tolist())
+            scale = learned(*decided(self._connection))
+            chances = [None] * len(shown) if scale is None else scale(scores[shown]).tolist()
+            every = np.array([number for pair in told for number in pair.entities], dtype=np.int64)
+            actions = Actions(self._connection, table, every, keep)
+            apart = self._apart(Axioms(table)) if again else set()
+            duplicates = self._shown(table, pairs, told, len(likely), prefixes, chances, actions, apart)
             duplicates.learned = 0 if scale is None else scale.decisions
             return duplicates
 
     def likely(self, table: Table) -> list[tuple[int, int]]:
         """The pairs within a world that are more likely one entity than two."""
         pairs, found, weights = self.compared(table)
-        likely = _chances(pairs, found, weights) >= 0.5
+        likely = _scores(pairs, found, weights) >= 0.5
         both = pairs.entities[found.a[likely]], pairs.entities[found.b[likely]]
         return list(zip(*(column.tolist() for column in both), strict=True))
 
@@ -174,32 +182,35 @@ class DuplicateFinder:
     def _entities(
         self, table: Table, axioms: Axioms, types: Sequence[Any] | None, roles: Mapping[str, list[int]]
     ) -> Ids:
-        """The entities of the types; without types, all that have a type or a name and are not OWL's vocabulary."""
+        """The entities of the types; without types, all with a type or a name that are not OWL's vocabulary, and are no
+        ontology: its header speaks of a document, as those of all documents of one publisher do."""
         if types is not None:
             known = [number for number in self._dictionary.find(list(types)) if number is not None]
             return axioms.instances(axioms.below(known))
         named = [table.pairs(number)[0] for number in (*roles["label"], *roles["alias"])]
         found = distinct(np.concatenate([NO_IDS, axioms.types[0], *named]))
+        found = np.setdiff1d(found, axioms.instances(axioms.below([table.id(OWL + "Ontology")])), assume_unique=True)
         iris: Ids = found[table.kinds[found] == IRI]
         return iris
 
     def _decided(self, table: Table, axioms: Axioms, entities: Ids, *, again: bool) -> Ids:
         """Codes of the pairs of entities, by their places, that are said to be the same, or decided to be two."""
-        apart = [] if again else sorted(axioms.different | self._rejected())
+        apart = [] if again else sorted(self._apart(axioms))
         said = np.array(apart, dtype=np.int64).reshape(-1, 2).T
-        one, other = (np.concatenate(both) for both in zip(table.pairs(OWL + "sameAs"), said, strict=True))
+        same = (table.pairs(iri) for action, iri in PREDICATES.items() if action != "different")
+        one, other = (np.concatenate(both) for both in zip(*same, said, strict=True))
         a, b = place(one, entities), place(other, entities)
         of = (a >= 0) & (b >= 0)
         return distinct(code(np.minimum(a, b)[of], np.maximum(a, b)[of]))
 
-    def _rejected(self) -> set[tuple[int, int]]:
-        """The pairs of which a merge was rejected, or taken apart."""
+    def _apart(self, axioms: Axioms) -> set[tuple[int, int]]:
+        """The pairs that are said to be two, or were decided to be: a proposal was rejected, or a merge taken apart."""
         merged = [rejected_pairs(row[2]) for row in self._connection.rows(_SQL["rejected_merges"])]
         pairs = [pair for some in merged for pair in some]
         terms = list(dict.fromkeys(term for pair in pairs for term in pair))
         ids = dict(zip(terms, self._dictionary.find(terms), strict=True))
         found = {(ids[one], ids[other]) for one, other in pairs}
-        return {(one, other) for one, other in found if one is not None and other is not None}
+        return axioms.different | {(one, other) for one, other in found if one is not None and other is not None}
 
     # -- for people -----------------------------------------------------------------------------------------------
 
@@ -210,7 +221,9 @@ class DuplicateFinder:
         likely: Sequence[Told],
         total: int,
         prefixes: Mapping[str, str],
-        unlearned: Sequence[float | None],
+        chances: Sequence[float | None],
+        actions: Actions,
+        apart: set[tuple[int, int]],
     ) -> Duplicates:
         rows = [self._rows(table, pairs, pair) for pair in likely]
         every = sorted({row for found in rows for row in found})
@@ -230,21 +243,29 @@ class DuplicateFinder:
             for row, quad in zip(every, quads, strict=True)
         }
         found: list[Duplicate] = []
-        for pair, its, before in zip(likely, rows, unlearned, strict=True):
+        for pair, its, chance in zip(likely, rows, chances, strict=True):
             evidence, against = _reasons(pair, terms, prefixes)
-            one, other = (format_term(terms[number], prefixes) for number in pair.entities)
+            first, second = pair.entities  # the older first, so that a link is the same, whatever leads to either
+            both = actions.directed(pair.entities)
+            one, other = (format_term(terms[number], prefixes) for number in both)
+            same_name = bool(pair.found.likeness.how[0] <= JOINED)
+            action = actions.of(both, same_name=same_name, apart=bool({both, both[::-1]} & apart))
+            entities = tuple(shown[number] for number in both)
+            predicate = URIRef(PREDICATES[action]) if action != "merge" else None
             found.append(
                 Duplicate(
                     "duplicate",
-                    "warning" if pair.chance >= 0.5 else "info",
-                    pair.chance,
+                    "warning" if pair.score >= 0.5 else "info",
+                    pair.score,
                     f"{one} and {other} may be one: {listed(evidence, _WEIGHTIEST, between='; ') or 'nothing much'}"
                     + (f"; against it: {listed(against, _WEIGHTIEST, between='; ')}" if against else ""),
-                    tuple(shown[number] for number in pair.entities),
+                    entities,
                     tuple(said[row] for row in its),
+                    add=() if predicate is None else ((shown[first], predicate, shown[second], None),),
                     evidence=evidence,
                     against=against,
-                    unlearned=before,
+                    action=action,
+                    probability=chance,
                 )
             )
         return Duplicates(found, {"duplicate": total} if total else {})
@@ -263,20 +284,20 @@ class DuplicateFinder:
         return found
 
 
-def _chances(pairs: Pairs, found: Candidates, weights: Weights) -> Shares:
+def _scores(pairs: Pairs, found: Candidates, weights: Weights) -> Shares:
     """How likely each pair is one: not, without a like name, a value or a code in common; not likely, by one value."""
     where: Where = "within" if pairs.taken is None else "between"
-    chances = probabilities(found, features(found, weights, where), where, taken=pairs.taken)
+    scores = scores_of(found, features(found, weights, where), where, taken=pairs.taken)
     alone = (found.names[0] < 0) & (weights.agreeing < 2)
     nothing = (found.likeness.score < _UNLIKE) & (weights.agreeing == 0) & (weights.words[:, TEXTS_CODE] == 0)
-    return np.where(nothing, 0.0, np.where(alone, np.minimum(chances, _ALONE), chances))
+    return np.where(nothing, 0.0, np.where(alone, np.minimum(scores, _ALONE), scores))
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """A pair with what is for and against it, by the ids of terms; `found` and `weights` are of it alone."""
 
-    chance: float
+    score: float
     entities: tuple[int, int]
     numbers: tuple[int, int]  # of the names that are most alike
     names: tuple[str, str] | None
@@ -287,7 +308,7 @@ class Told:
     weights: Weights
 
 
-def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[float]) -> list[Told]:
+def _told(pairs: Pairs, found: Candidates, weights: Weights, scores: Sequence[float]) -> list[Told]:
     """What is said of each pair."""
     met = pairs.met(found.a, found.b)
     predicates, shown = pairs.values.predicates, pairs.values.shown
@@ -301,13 +322,13 @@ def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[f
             others[-1][row].append(kind)
     texts = pairs.names.index.names
     told: list[Told] = []
-    for row, chance in enumerate(chances):
+    for row, score in enumerate(scores):
         own = np.array([row])
         names = int(found.names[0][row]), int(found.names[1][row])
         entities = int(pairs.entities[found.a[row]]), int(pairs.entities[found.b[row]])
         called = (texts[names[0]], texts[names[1]]) if names[0] >= 0 else None
         values = agreeing[row], others[0][row], others[1][row]
-        told.append(Told(chance, entities, names, called, *values, found.of(own), weights.of(own)))
+        told.append(Told(score, entities, names, called, *values, found.of(own), weights.of(own)))
     return told
 
 

@@ -149,10 +149,10 @@ def lead(found: Candidates, standing: Shares) -> Values:
     return np.stack([leads / 2, np.clip(leads * 2, -1.0, 1.0)], axis=1)
 
 
-def probabilities(
+def scores_of(
     found: Candidates, values: Values, where: Where, fitted: Fitted | None = None, taken: Mask | None = None
 ) -> Shares:
-    """How likely each pair is one, from 0 to 1.
+    """How likely each pair is one by the weights, from 0 to 1: a score, since data of a new kind contradict them.
 
     Between graphs an entity has one twin at most, and its candidates share what is likely; `taken`, bool [entities],
     are those that have one already, being in both graphs, as after a merge. Within one each pair is

@@ -6,7 +6,7 @@ import { h, loading, put } from "./dom.js";
 import { failure } from "./keys.js";
 import { compare } from "./merge.js";
 import { named, sentence } from "./names.js";
-import { decidable } from "./queue.js";
+import { decidable, sureness } from "./queue.js";
 import { timeNode } from "./revisions.js";
 import { address } from "./router.js";
 import { entityAddress, parseTerm } from "./terms.js";
@@ -85,7 +85,7 @@ export function itemView(item, me, acts) {
       : item.subjects.length > 0 && h("a", { class: "button", "data-key": "o", href: proposes && !item.proposal ? address({ edit: item.subjects[0] }) : entityAddress(item.subjects[0]) }, proposes && !item.proposal ? "Edit it" : "Open it");
   return [
     h("header", null, h("h2", { class: "item-head", dir: "auto" }, item.proposal ? item.title : sentence(item.title)),
-      h("p", { class: "meta" }, h("span", null, item.kind), item.score !== null && item.score !== undefined && h("span", null, `confidence ${item.score.toFixed(2)}`), item.author && h("span", { dir: "auto" }, item.author), item.time && h("span", null, timeNode(item.time)), item.proposal && h("span", null, `proposal ${item.proposal.id}, version ${item.version}`))),
+      h("p", { class: "meta" }, h("span", null, item.kind), sureness(item) && h("span", null, sureness(item)), item.author && h("span", { dir: "auto" }, item.author), item.time && h("span", null, timeNode(item.time)), item.proposal && h("span", null, `proposal ${item.proposal.id}, version ${item.version}`))),
     item.sentence && h("blockquote", { dir: "auto" }, item.sentence),
     item.question && h("p", { class: "notes", dir: "auto" }, item.question.why),
     item.moved.length > 0 && h("div", { class: "failure" }, h("p", { class: "failure-title" }, "Moved since it was proposed"), lines(item.moved)),

@@ -18,7 +18,7 @@ function ofProposal(one) {
   const quads = one.added.length + one.removed.length;
   for (const { entity, label } of one.edits.entities) learn(parseTerm(entity).value, label);
   return {
-    key: `proposal ${one.id}`, source: "proposals", kind: one.kind, score: one.confidence, proposal: one, edits: one.edits,
+    key: `proposal ${one.id}`, source: "proposals", kind: one.kind, score: one.confidence, points: one.score, proposal: one, edits: one.edits,
     title: one.why ?? (one.merged.length ? "To merge two entities" : `${quads} ${quads === 1 ? "quad" : "quads"} to change`),
     subjects: one.merged.length ? one.merged.map((term) => parseTerm(term).value) : one.edits.entities.map(({ entity }) => parseTerm(entity).value),
     merge: one.merged.length ? one.merged.map((term) => parseTerm(term).value) : null, author: one.author, time: one.time, evidence: [], version: one.version,
@@ -27,8 +27,8 @@ function ofProposal(one) {
 }
 
 const ofFinding = (source) => (one, at) => ({
-  key: `${source} ${at} ${one.message}`, source, kind: one.kind, score: one.score, title: one.message, subjects: one.subjects, severity: one.severity,
-  merge: source === "duplicates" ? one.subjects : null, change: one.add.length || one.remove.length ? { add: one.add, remove: one.remove } : null,
+  key: `${source} ${at} ${one.message}`, source, kind: one.kind, score: source === "duplicates" ? one.probability : one.score, points: source === "duplicates" ? one.score : null, title: one.message, subjects: one.subjects, severity: one.severity,
+  merge: one.action === "merge" ? one.subjects : null, change: one.add.length || one.remove.length ? { add: one.add, remove: one.remove } : null,
   evidence: one.quads, pair: one.evidence ?? null, against: one.against ?? null, sentence: one.sentence ?? null, moved: [], validation: [],
 });
 
@@ -91,11 +91,17 @@ export async function itemsOf(source) {
   return withTotal(left, items.total && items.total - items.length + left.length);
 }
 
+/** Whether an item has a score that is no probability yet: these are decided one by one. */
+export const uncalibrated = (item) => (item.points ?? null) !== null && item.score === null;
+
+/** How sure an item is, in words; null where nothing says it. */
+export const sureness = (item) => (uncalibrated(item) ? `score ${item.points.toFixed(2)}` : (item.score ?? null) !== null ? `${Math.round(100 * item.score)} %` : null);
+
 /** Whether something can be done with an item as it is. */
 export const decidable = (item) => Boolean(item.proposal || item.merge || item.change);
 
 const proposing = (item) => post("proposals", {
-  ...(item.merge ? { merge: item.merge } : { add: item.change.add.map(nquad), remove: item.change.remove.map(nquad) }), why: item.title, kind: item.kind, ...(item.score !== null && { confidence: Math.min(1, item.score) }),
+  ...(item.merge ? { merge: item.merge } : { add: item.change.add.map(nquad), remove: item.change.remove.map(nquad) }), why: item.title, kind: item.kind, ...((item.points ?? item.score) !== null && { confidence: Math.min(1, item.points ?? item.score) }),
 });
 
 /** Propose what would put a finding right; gives the proposal. */
@@ -109,9 +115,8 @@ export async function accept(item, { why, force } = {}) {
   return change.revision;
 }
 
-/** Decide that it is not done; gives the revision that keeps this, of two entities that stay two. */
+/** Decide that it is not done. A pair that was rejected is kept apart, and what was decided of it counts for the scale of scores. */
 export async function reject(item, { why } = {}) {
-  if (item.source === "duplicates") return (await post("distinct", { a: item.merge[0], b: item.merge[1], ...(why && { message: why }) })).revision;
   const { id } = item.proposal ?? await proposing(item);
   await post(`proposals/${id}/reject`, why ? { why } : {});
   return null;

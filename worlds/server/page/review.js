@@ -5,7 +5,7 @@ import { count, empty, h, loading, many, put } from "./dom.js";
 import { failure } from "./keys.js";
 import { nameOfIri, sentence } from "./names.js";
 import { done, notice, undoLast } from "./notice.js";
-import { about, accept, decidable, itemsOf, propose, reject, SOURCES } from "./queue.js";
+import { about, accept, decidable, itemsOf, propose, reject, SOURCES, sureness, uncalibrated } from "./queue.js";
 import { batchDialog } from "./batch.js";
 import { itemView } from "./item.js";
 import { address, record } from "./router.js";
@@ -67,7 +67,7 @@ export function reviewView(asked) {
     try {
       const items = await itemsOf(source);
       const left = (items.total ?? items.length) - items.length;
-      items.sort((a, b) => (b.cause ?? 0) - (a.cause ?? 0) || a.kind.localeCompare(b.kind) || (b.score ?? 0) - (a.score ?? 0));
+      items.sort((a, b) => (b.cause ?? 0) - (a.cause ?? 0) || a.kind.localeCompare(b.kind) || (b.score ?? b.points ?? 0) - (a.score ?? a.points ?? 0));
       found.set(source, { state: "there", items, left, shown: FIRST });
     } catch (error) {
       found.set(source, { state: "failed", items: [], shown: 0, error });
@@ -128,7 +128,7 @@ export function reviewView(asked) {
     return h("li", { class: item.moved.length ? "moved" : null }, box,
       h("button", { type: "button", class: "item", "data-item": item.key, "aria-current": item === current ? "true" : null, onclick: () => show(item) },
         h("span", { class: "item-title", dir: "auto" }, item.proposal ? item.title : sentence(item.title)),
-        h("span", { class: "meta" }, item.subjects.slice(0, 2).map(nameOfIri), item.author && h("span", { dir: "auto" }, item.author), item.score !== null && item.score !== undefined && item.score < 1 && h("span", null, `${Math.round(100 * item.score)} %`), item.moved.length > 0 && h("span", null, "has moved"))));
+        h("span", { class: "meta" }, item.subjects.slice(0, 2).map(nameOfIri), item.author && h("span", { dir: "auto" }, item.author), item.score !== 1 && sureness(item) && h("span", null, sureness(item)), item.moved.length > 0 && h("span", null, "has moved"))));
   }
 
   function select(item, on) {
@@ -138,18 +138,20 @@ export function reviewView(asked) {
   }
 
   function drawBar() {
-    const items = visible().filter(decidable);
-    const chosenItems = items.filter((item) => selected.has(item));
-    if (!includes(me.level, "write") || !items.length) {
+    const every = visible().filter(decidable);
+    const items = every.filter((item) => !uncalibrated(item));
+    const chosenItems = every.filter((item) => selected.has(item));
+    if (!includes(me.level, "write") || !every.length) {
       put(bar);
       return;
     }
-    put(bar, h("button", { type: "button", class: "quiet", onclick: () => {
+    put(bar, items.length > 0 && h("button", { type: "button", class: "quiet", onclick: () => {
       const all = chosenItems.length < items.length;
       selected.clear();
       if (all) for (const item of items) selected.add(item);
       draw();
     } }, chosenItems.length < items.length ? `Select ${many(items.length, "item")}${least.value ? ` of at least ${least.value}` : ""}` : "Select none"),
+    items.length < every.length && h("span", { class: "unit" }, `${many(every.length - items.length, "item")} with a score alone: after 30 decisions, one by one, these have a probability. `),
     chosenItems.length > 0 && [h("button", { type: "button", onclick: () => batch(chosenItems, true) }, `Accept ${count(chosenItems.length)}…`), h("button", { type: "button", onclick: () => batch(chosenItems, false) }, `Reject ${count(chosenItems.length)}…`)]);
   }
 
