@@ -33,7 +33,10 @@ W = TypeVar("W", bound="Copied")
 _SQL = statements("scopes.sql")
 _QUERIES = statements("queries.sql")
 _KEPT = 3  # copies of a world, those that were asked for last
-_PRESENT = ("forget_proposals", "forget_proposal_quads", "forget_sources", "forget_source_runs", "forget_merged")
+_PRESENT = (
+    *(_SQL["forget_proposals"], _SQL["forget_proposal_quads"], _SQL["forget_merged"]),
+    *(_SQL["forget_sources"], _SQL["forget_source_runs"]),
+)
 """What is of the present alone, or is not remembered by revision."""
 
 
@@ -183,10 +186,14 @@ class Copy:
         followers = Followers(own._chunks, own._embeddings.retired)
         with connection.transaction():
             followers.begin()
-            for name in ("forget_quads_since", "forget_removed_since", "forget_revisions_since"):
-                connection.run(_SQL[name], (revision,))
-            for name in _PRESENT:
-                connection.run(_SQL[name])
+            for statement in (
+                _SQL["forget_quads_since"],
+                _SQL["forget_removed_since"],
+                _SQL["forget_revisions_since"],
+            ):
+                connection.run(statement, (revision,))
+            for statement in _PRESENT:
+                connection.run(statement)
             insert_quads(connection, np.column_stack([ids, gone[:, :5]]))
             came, went = difference(back, later[:, 1:]), difference(later[:, 1:], back)
             followers.apply(Delta(came, went, np.concatenate([ids, later[:, 0]])))
