@@ -7,8 +7,8 @@ from itertools import combinations
 
 from worlds.curation.claims.declarations import Declarations
 from worlds.curation.claims.state import UNKNOWN, Rows, State
-from worlds.curation.columns.vocabularies import OWL, PART_OF, SYMMETRIC, TYPE
-from worlds.curation.findings.hierarchies import HIERARCHIES, REFLEXIVE, is_named_like_part
+from worlds.curation.columns.vocabularies import HIERARCHIES, OWL, PART_OF, SYMMETRIC, TYPE
+from worlds.curation.findings.hierarchies import REFLEXIVE, is_named_like_part
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.revisions.history import History

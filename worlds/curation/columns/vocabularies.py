@@ -61,3 +61,14 @@ PART_OF = {  # predicate of a hierarchy → whether it points downwards
     "http://purl.obolibrary.org/obo/BFO_0000050": False,
     "http://purl.obolibrary.org/obo/BFO_0000051": True,
 }
+
+HIERARCHIES = (
+    (SKOS + "broader", SKOS + "broaderTransitive", SKOS + "narrower", SKOS + "narrowerTransitive"),
+    (RDFS + "subClassOf",),
+    (RDFS + "subPropertyOf",),
+    ("http://purl.org/dc/terms/isPartOf", "http://purl.org/dc/terms/hasPart"),
+    ("https://schema.org/isPartOf", "https://schema.org/hasPart"),
+    ("http://schema.org/isPartOf", "http://schema.org/hasPart"),
+    ("http://purl.obolibrary.org/obo/BFO_0000050", "http://purl.obolibrary.org/obo/BFO_0000051"),
+)
+"""Predicates of hierarchies: those that lead up, and as many that lead down the same way, if there are any."""

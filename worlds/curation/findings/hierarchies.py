@@ -9,19 +9,10 @@ import numpy as np
 from worlds.curation.columns.axioms import Axioms, reached
 from worlds.curation.columns.cycles import cycles
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups, several
-from worlds.curation.columns.vocabularies import OWL, PART_OF, RDFS, SKOS
+from worlds.curation.columns.vocabularies import HIERARCHIES, OWL, PART_OF, RDFS, SKOS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.quads.dictionary import LITERAL, Ids
 
-HIERARCHIES = (
-    (SKOS + "broader", SKOS + "broaderTransitive", SKOS + "narrower", SKOS + "narrowerTransitive"),
-    (RDFS + "subClassOf",),
-    (RDFS + "subPropertyOf",),
-    ("http://purl.org/dc/terms/isPartOf", "http://purl.org/dc/terms/hasPart"),
-    ("https://schema.org/isPartOf", "https://schema.org/hasPart"),
-    ("http://schema.org/isPartOf", "http://schema.org/hasPart"),
-    ("http://purl.obolibrary.org/obo/BFO_0000050", "http://purl.obolibrary.org/obo/BFO_0000051"),
-)
 REFLEXIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf")  # everything is below itself
 
 

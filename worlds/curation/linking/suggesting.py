@@ -12,6 +12,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.curation.findings.findings import Finding, Findings
+from worlds.curation.linking.following import Following
 from worlds.curation.linking.learning import Learnt, Naming, Way
 from worlds.curation.linking.links import Choice, Linker, is_text, sentence
 from worlds.entities.gazetteer import Span, Word, words
@@ -113,6 +114,7 @@ class _Asked:
     predicates: set[int | None] | None
     enough: int
     minimum: float
+    following: Following
 
     def of(self, predicate: int) -> bool:
         """Whether a predicate's literals are looked at."""
@@ -160,11 +162,25 @@ class Suggesting:
                 None if given is None else {*self._dictionary.find(given)},
                 _ENOUGH * limit,
                 minimum,
+                Following(self._connection, self._dictionary),
             )
             counts = self._connection.rows(_SQL["objects_of_predicates"])
             found = [*self._literals(asked, counts), *self._documents(asked, counts)]
             found.sort(key=lambda one: (-one.score, one.quad, one.start))
+            found = self._new(asked.following, found)
             return Findings(self._shown(found[:limit]), {"link": len(found)} if found else {})
+
+    def _new(self, following: Following, found: Sequence[_Raw]) -> list[_Raw]:
+        """Those that follow along no hierarchy, from links that are there or from surer ones, and close no circle."""
+        numbers = dict.fromkeys(term for one in found for term in (one.predicate, to_oxigraph(one.entity)))
+        ids = dict(zip(numbers, self._dictionary.find(list(numbers)), strict=True))
+        kept = []
+        for one in found:
+            ends = [one.quad[0], ids[to_oxigraph(one.entity)] or 0]
+            subject, entity = reversed(ends) if one.inverse else ends
+            if following.is_new(subject, ids[one.predicate] or 0, entity):
+                kept.append(one)
+        return kept
 
     def _graphs(self, names: Sequence[Any]) -> set[int | None]:
         named = [name for name in names if not isinstance(name, ox.DefaultGraph)]
@@ -236,7 +252,8 @@ class Suggesting:
                     raw = _Raw(quad, revision, term, best.iri, best.confidence, 0, len(text), replaces, why)
                     found.append((raw, subject, asked.choice.number(best.iri)))
             joined = self._joined([(subject, entity) for _, subject, entity in found])
-            yield from (raw for (raw, _, _), by in zip(found, joined, strict=True) if (target, False) not in by)
+            follows = asked.following.ways((target, False))
+            yield from (raw for (raw, _, _), by in zip(found, joined, strict=True) if not follows & by)
 
     # -- documents --------------------------------------------------------------------------------------------------
 
@@ -265,18 +282,19 @@ class Suggesting:
                 continue
             found_for: list[tuple[Any, bool, float, str]] = []
             if nothing and not one.is_vocabulary:
-                told = "is for what no predicate joins with its texts yet"
+                told = f"{format_term(ox.NamedNode(_MENTIONS))} is for what no predicate joins with its texts yet"
                 found_for.append((ox.NamedNode(_MENTIONS), False, one.score, told))
             for chance in learnt.chances(naming):
-                if chance.way not in by:
-                    told = f"joins {chance.linked:,} of {chance.cases:,} that are named like it"
+                if chance.linked and not asked.following.ways(chance.way) & by:
+                    way = format_term(ways[chance.way[0]])
+                    told = f"in {chance.linked:,} of {chance.cases:,} similar cases the link {way} exists"
                     found_for.append((ways[chance.way[0]], chance.way[1], one.score * chance.probability, told))
             for link, inverse, score, told in found_for:
                 key = (naming.subject, naming.entity, link, inverse)
                 if score < asked.minimum or (key in best and best[key].score >= score):
                     continue
                 under, named = format_term(terms[naming.predicate]), format_term(to_oxigraph(one.iri))
-                why = f"a text under {under} names {named}; {format_term(link)} {told}"
+                why = f"a text under {under} names {named}; {told}"
                 best[key] = _Raw(
                     one.quad, one.revision, link, one.iri, score, one.start, one.end, False, why, inverse, one.around
                 )
