@@ -7,37 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from worlds.curation.changing.decisions import Decision
-from worlds.curation.changing.merging import Split
-from worlds.curation.changing.proposal import Proposal
-from worlds.curation.claims.receipt import Receipt
-from worlds.curation.claims.verification import Verification
-from worlds.curation.duplicates.finder import Duplicate
-from worlds.curation.findings.findings import Finding
-from worlds.curation.findings.report import WorldReport
-from worlds.curation.forms.form import Form
-from worlds.curation.linking.links import Mentions
-from worlds.curation.linking.suggesting import Link
-from worlds.entities.answers import KeptQuestion
-from worlds.entities.context import Context
-from worlds.entities.describing import Description
-from worlds.entities.minting import Minted
-from worlds.entities.names import Resolution
-from worlds.entities.schema import Schema
-from worlds.file.stats import Stats
+import worlds
 from worlds.graph.records import schemas
-from worlds.questions.brief import Brief
-from worlds.questions.keeping import BrokenQuestion
-from worlds.revisions.gate import Change
-from worlds.revisions.history import Entries
-from worlds.revisions.provenance import Provenance
-from worlds.rules.report import ValidationReport
-from worlds.search.hits import Explanation, Hit
-from worlds.search.passages import Passage
 from worlds.server.api.jobs import OWNERS, Rehearsal, RevisionDetails
-from worlds.sources.store import WorldSource
-from worlds.sources.syncing import Synced
-from worlds.validity.timeline import DueFact, Timeline
 from worlds.verbs.verb import LEVELS
 
 _TEXT = {"type": "string"}
@@ -73,12 +45,12 @@ def _findings(of: str) -> dict[str, Any]:
 
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
-_RECORDS = schemas((
-    Brief, BrokenQuestion, Change, Context, Decision, Description, DueFact, Duplicate, Entries, Explanation, Finding,
-    Form, Hit, KeptQuestion, Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced,
-    ValidationReport, Resolution, RevisionDetails, Schema, Split, Stats, Timeline, Verification, WorldReport,
-    WorldSource,
-))  # fmt: skip
+_PUBLIC = (
+    "Brief BrokenQuestion Change Context Decision Description DueFact Duplicate Entries Explanation Finding Form Hit "
+    "KeptQuestion Link Mentions Minted Passage Proposal Provenance Receipt Synced ValidationReport Resolution Schema "
+    "Split Stats Timeline Verification WorldReport WorldSource"
+)
+_RECORDS = schemas((*(getattr(worlds, name) for name in _PUBLIC.split()), Rehearsal, RevisionDetails))
 
 _SOURCE = _RECORDS.pop("WorldSource")
 _SOURCE["properties"] = {name: schema for name, schema in _SOURCE["properties"].items() if name not in OWNERS}
