@@ -213,6 +213,6 @@ def _schema(parameter: Parameter) -> dict[str, Any]:
         shown |= {} if most is None else {"maximum": most}
     elif parameter.kind == "text" and most is not None:
         shown["maxLength"] = most
-    if parameter.default is not None:
+    if isinstance(parameter.default, bool | float | int | str):
         shown["default"] = parameter.default
     return shown

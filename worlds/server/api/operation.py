@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from worlds.search.options import REQUIRED
 from worlds.server.api.parameters import Parameter, options_of
 from worlds.verbs.table import VERBS
 from worlds.verbs.verb import Level
@@ -119,4 +120,4 @@ def of(
 
 
 BESIDE = Parameter("world", "texts", "Further worlds of this server; all are searched as one.")
-SEVERAL = Parameter("world", "texts", "The names of the worlds that are searched as one; may be repeated.", True)
+SEVERAL = Parameter("world", "texts", "The names of the worlds that are searched as one; may be repeated.", REQUIRED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from worlds.search.options import REQUIRED
 from worlds.server.api.operation import BESIDE, SEVERAL, Answer, Operation, of, operation
 from worlds.server.api.parameters import AS_OF, Parameter, options_of
 from worlds.server.api.protocol_operations import protocol_operations
@@ -24,15 +25,15 @@ _NAMES_SCHEMA = {
     },
 }
 _NAMES = Parameter(
-    "names", "json", "The names, or objects with name and context.", True, most=1000, schema=_NAMES_SCHEMA
+    "names", "json", "The names, or objects with name and context.", REQUIRED, most=1000, schema=_NAMES_SCHEMA
 )
-_SHAPES = Parameter("shapes", "text", "The shapes, as Turtle.", True, most=1_000_000)
-_CHANGES = Parameter("changes", "json", "The fields to change, and their values.", True, example={"profiles": True})
+_SHAPES = Parameter("shapes", "text", "The shapes, as Turtle.", REQUIRED, most=1_000_000)
+_CHANGES = Parameter("changes", "json", "The fields to change, and their values.", REQUIRED, example={"profiles": True})
 _REVISION = options_of("undo")[0]
 _POLICY = "what is text, and what queries see"
 _ACCESS = "Tell who asks, and what they may do in this world."
 _SOURCES = "List what the world follows, with the state of the last runs."
-_QUESTION = Parameter("question", "text", "The question, or its IRI.", True, most=10_000)
+_QUESTION = Parameter("question", "text", "The question, or its IRI.", REQUIRED, most=10_000)
 _QUESTIONS = "List the kept questions by their IRIs, or those that are nearest to one, the nearest first."
 _NEAR = Parameter("near", "text", "Only the questions nearest to this one, and how near they are.", most=10_000)
 _MOST_QUESTIONS = Parameter("limit", "integer", "The number of questions at most.", default=100, least=1, most=1000)
@@ -40,8 +41,8 @@ _BROKEN = "Ask the queries of all kept questions anew, and tell by their IRIs wh
 _KEEP = "Keep a question with its query, in the place of the query that is kept for it."
 _FORGET = "Keep a question no longer."
 _KEPT = (
-    Parameter("question", "text", "The question.", True, most=10_000),
-    Parameter("query", "text", "A SPARQL query; it is asked once, within limits.", True, most=1_000_000),
+    Parameter("question", "text", "The question.", REQUIRED, most=10_000),
+    Parameter("query", "text", "A SPARQL query; it is asked once, within limits.", REQUIRED, most=1_000_000),
     Parameter("description", "text", "What there is to say of it.", most=10_000),
     Parameter("message", "text", "The reason for the change, for the history.", most=10_000),
 )
@@ -188,7 +189,7 @@ def _served() -> tuple[Operation, ...]:
     gone, counters = {204: Answer("It is gone.")}, {200: Answer("The counters.", {"text/plain": None})}
     file = {200: Answer("The file."), 304: Answer("It has not changed.")}
     of_page: dict[str, Any] = {"of_world": False, "tag": "Page", "errors": (404,)}
-    name = Parameter("name", "text", "Its name.", True, where="path")
+    name = Parameter("name", "text", "Its name.", REQUIRED, where="path")
     several = "The web page; of a server with several worlds, their list."
     return (
         operation(

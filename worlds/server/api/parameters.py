@@ -13,7 +13,7 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal
 
@@ -44,22 +44,18 @@ _EXPECTED: Mapping[Kind, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a request. `least` and `most` bound a number, or the length of a text or a list."""
+@dataclass(frozen=True, slots=True)
+class Parameter(Option):
+    """An option as a request has it. `least` and `most` bound a number, or the length of a text or a list."""
 
-    name: str
-    kind: Kind
-    help: str
-    required: bool = False
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
     where: Literal["query", "path", "header"] = "query"
-    example: Any = None
     schema: Mapping[str, Any] | None = None  # of a value of the kind "json"
     key: str = ""  # Python's name for it, where that is another
+
+    @property
+    def required(self) -> bool:
+        """Whether a request has to give it."""
+        return self.default is REQUIRED
 
     def expects(self) -> str:
         """What a value must be, in words."""
@@ -297,18 +293,14 @@ def options_of(verb: str, *leave: str) -> tuple[Parameter, ...]:
 
 
 def _parameter(option: Option) -> Parameter:
-    told: dict[str, Any] = {name: getattr(option, name) for name in ("kind", "choices", "least", "most", "example")}
+    elsewise = dict(_ELSEWISE.get(option.name, {}) if option.kind in ("json", "text", "number") else {})
+    unit = f"In {option.unit}." if option.unit else None
+    told: dict[str, Any] = {one.name: getattr(option, one.name) for one in fields(option)}
     told |= {
-        "help": option.told,
+        "help": " ".join(filter(None, (option.told, elsewise.pop("also", None), unit))),
         "name": option.at("http"),
         "key": option.name,
-        "default": option.default if isinstance(option.default, bool | float | int | str) else None,
     }
-    told |= {"required": option.default is REQUIRED}
-    elsewise = dict(_ELSEWISE.get(option.name, {}) if option.kind in ("json", "text", "number") else {})
-    told["help"] = " ".join(filter(None, (told["help"], elsewise.pop("also", None))))
-    if option.unit:
-        told["help"] += f" In {option.unit}."
     return Parameter(**{**told, **elsewise})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worlds.search.options import REQUIRED
 from worlds.server.api.operation import BESIDE, SEVERAL, Answer, Operation
 from worlds.server.api.parameters import Parameter
 
@@ -90,7 +91,7 @@ def _asking(name: str, help: str, *parameters: Parameter, **more: Any) -> Operat
 def protocol_operations() -> tuple[Operation, ...]:
     """All operations of the protocols."""
     query, at = Parameter("query", "text", "The query.", example="ASK {}"), "/graphs/{path}"
-    path = Parameter("path", "text", "The graph's own address.", True, where="path")
+    path = Parameter("path", "text", "The graph's own address.", REQUIRED, where="path")
     several = {"of_world": False, "several": True}
     either = "Answer a query, or run an update, which needs the level write."
     together = "Ask several worlds as one, and each as SERVICE <worlds:NAME>."
