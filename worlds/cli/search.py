@@ -180,49 +180,30 @@ def search(
     if not words:
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
-    if worlds:
-        if at is not None or as_of is not None:
-            raise ValueError("--at and --as-of are for one world")
-        _search_group(worlds, query, embedder, json=json, explain=explain, facets=facets, sql=sql, options=options)
-        return
-    assert path is not None, "there is one, unless there are several"
-    with opened(path, embedder="none" if options["mode"] == "text" else embedder, at=at, as_of=as_of) as world:
-        busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
-        if sql:
-            with busy:
-                ran = world.search_sql(query, **options)
-            _print_sql(ran, json=json)
-            return
+    if worlds and (at is not None or as_of is not None):
+        raise ValueError("--at and --as-of are for one world")
+    with _opened(path, worlds, "none" if options["mode"] == "text" else embedder, at, as_of) as world:
+        busy = waiting("searching") if worlds or world.embedder is not None else contextlib.nullcontext()
         with busy:
             found = world.search(query, explain=explain, **options)
-        _print(found, query, world.prefixes, json=json, explain=explain, facets=facets or bool(options["facet"]))
-        if not (found or json):
-            note(_nothing(world, query))
-
-
-def _search_group(
-    worlds: list[str],
-    query: str,
-    embedder: str,
-    *,
-    json: bool,
-    explain: bool,
-    facets: bool,
-    sql: bool,
-    options: Mapping[str, Any],
-) -> None:
-    """Search several worlds as one."""
-    from worlds.groups.group import group
-
-    with group(worlds, embedder=embedder_of("none" if options["mode"] == "text" else embedder)) as members:
-        with waiting("searching"):
-            found = members.search(query, explain=explain, **options)
         if sql:
             _print_sql(found.explain.statements, json=json)
             return
-        _print(found, query, members.prefixes, json=json, explain=explain, facets=facets or bool(options["facet"]))
+        _print(found, query, world.prefixes, json=json, explain=explain, facets=facets or bool(options["facet"]))
         if not (found or json):
-            note("no hits")
+            note("no hits" if worlds else _nothing(world, query))
+
+
+def _opened(
+    path: str | None, worlds: list[str] | None, embedder: str, at: str | None, as_of: str | None
+) -> contextlib.AbstractContextManager[Any]:
+    """The world to search, or several as one."""
+    if worlds:
+        from worlds.groups.group import group
+
+        return group(worlds, embedder=embedder_of(embedder))
+    assert path is not None, "there is one, unless there are several"
+    return opened(path, embedder=embedder, at=at, as_of=as_of)
 
 
 def _print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
