@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from worlds.cli.terminal import clean, counted, note, output, write_json
@@ -19,6 +20,18 @@ SHOWN = 50
 _STYLES = {"head": "bold", "changed": "yellow", "added": "green", "removed": "red", "more": "dim"}
 _SIGNS = {"head": "", "changed": "  ~ ", "added": "  + ", "removed": "  - ", "more": ""}
 _MANY = 10_000  # quads from which on it is worth saying how many a second took
+
+
+class _Over(Exception):  # noqa: N818  # no error: it undoes a transaction
+    pass
+
+
+@contextlib.contextmanager
+def tried(world: World) -> Iterator[None]:
+    """Undo whatever the block writes, at its end."""
+    with contextlib.suppress(_Over), world.transaction():
+        yield
+        raise _Over
 
 
 def finish(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from worlds.cli.changes import tried
 from worlds.cli.command import command
 from worlds.cli.errors import Interrupted
 from worlds.cli.options import EMBEDDER, given
@@ -81,16 +81,10 @@ def add_document(
 
 def _rehearsed(world: World, documents: list[tuple[str, Path]], options: dict[str, Any]) -> Diff:
     """What adding the documents would make different."""
-    with contextlib.suppress(_Over), world.transaction():
+    with tried(world):
         for name, file in documents:
             world.add_document(name, file, **options, embed=False)
-        found = world.diff(world.stats().last_revision)
-        raise _Over
-    return found
-
-
-class _Over(Exception):  # noqa: N818  # no error: it undoes a transaction
-    pass
+        return world.diff(world.stats().last_revision)
 
 
 def _embed(world: World, bar: Bar) -> int:

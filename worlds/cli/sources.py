@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from worlds.cli.changes import show_diff
+from worlds.cli.changes import show_diff, tried
 from worlds.cli.command import command
 from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import AUTHOR, DRY_RUN, EMBEDDER, MESSAGE, given
@@ -56,7 +55,7 @@ def sync(
     The exit code is 1 if a file could not be read.
     """
     options = {key: value for key in _OF_SOURCE if (value := given.pop(key))}
-    with _tried(world) if dry_run else contextlib.nullcontext():
+    with tried(world) if dry_run else contextlib.nullcontext():
         source = _source(world, place, name, options)
         failed = _run(world, source, given, dry_run=dry_run, json=json)
     if watch and not dry_run:
@@ -81,18 +80,6 @@ def _source(world: World, place: str | None, name: str | None, options: dict[str
     if found is not None and place in known:
         raise typer.BadParameter(f"{place} is a source already; `worlds sources` changes it")
     return world.sources.add(place, name, **options).name
-
-
-@contextlib.contextmanager
-def _tried(world: World) -> Iterator[None]:
-    """Have nothing of the block stay, a new source neither."""
-    with contextlib.suppress(_Over), world.transaction():
-        yield
-        raise _Over
-
-
-class _Over(Exception):  # noqa: N818  # no error: it undoes a transaction
-    pass
 
 
 def _run(world: World, name: str | None, given: dict[str, Any], *, dry_run: bool, json: bool) -> bool:
