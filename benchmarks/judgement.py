@@ -57,6 +57,7 @@ KINDS: Mapping[str, str] = {
 }  # fmt: skip
 STRENGTH: Mapping[Where, float] = {"between": 10.0, "within": 0.5}  # of the penalty of the weights
 DECIDED = (30, 50, 100)  # pairs of a set that a scale is learnt from
+PUBLISHED = 2  # sets as many as which a vocabulary as it is published counts: nobody made its siblings up
 MOST = 1_500  # pairs of a set that are one, and that are two, drawn to fit on; each counts for all that were not
 
 
@@ -151,7 +152,8 @@ def interval(good: float, total: float) -> str:
 
 
 def fitted(sets: Mapping[str, Compared], where: Where) -> Fitted:
-    """The weights for these sets: each counts as much as another, and of those of two sources each kind."""
+    """The weights for these sets: each counts as much as another, but for vocabularies as they are published, and of sets of
+    two sources each kind."""
     chosen = list(sets.values())
     kinds = Counter(map(kind, sets))
     drawn: list[np.ndarray] = []
@@ -165,6 +167,7 @@ def fitted(sets: Mapping[str, Compared], where: Where) -> Fitted:
             drawn[-1] = np.append(drawn[-1], some)
             counts[-1] = np.append(counts[-1], np.full(len(some), len(every) / max(len(some), 1)))
         counts[-1] /= max(len(one.right), 200) * (kinds[kind(name)] if where == "between" else 1)
+        counts[-1] *= PUBLISHED if name.endswith("alone") and kind(name) == "vocabularies" else 1
     weights = np.concatenate(counts)
     weights *= len(weights) / weights.sum()
     right = np.concatenate([one.right[of] for one, of in zip(chosen, drawn, strict=True)])
