@@ -152,8 +152,8 @@ def interval(good: float, total: float) -> str:
 
 
 def fitted(sets: Mapping[str, Compared], where: Where) -> Fitted:
-    """The weights for these sets: each counts as much as another, but for vocabularies as they are published, and of sets of
-    two sources each kind."""
+    """The weights for these sets: each counts as much as another, but for vocabularies as they are published; of two
+    sources, each kind."""
     chosen = list(sets.values())
     kinds = Counter(map(kind, sets))
     drawn: list[np.ndarray] = []

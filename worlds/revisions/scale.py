@@ -32,8 +32,8 @@ class Learned(NamedTuple):
         return _share(self.slope * _odds(scores) + self.intercept)
 
     def least(self, probability: float) -> float:
-        """The score of a probability."""
-        return float(_share((_odds(np.array(probability)) - self.intercept) / self.slope))
+        """The score of a probability, a hair below, so that rounding leaves no pair out."""
+        return float(_share((_odds(np.array(probability)) - self.intercept) / self.slope)) - 1e-9
 
 
 def decided(connection: Connection) -> tuple[list[float], list[bool]]:
