@@ -134,12 +134,6 @@ def test_names_of_the_world_are_completed(tab: Tab) -> None:
     assert not page.evaluate("document.activeElement.closest('.code-editor')")
 
 
-def expect_texts(place: Any) -> list[str]:
-    """The texts, once there are some."""
-    expect(place.first).to_be_visible()
-    return [str(text) for text in place.all_inner_texts()]
-
-
 def test_coordinates_have_a_map(tab: Tab) -> None:
     query = "SELECT ?site ?lat ?long { ?site a s:LaunchSite ; schema:latitude ?lat ; schema:longitude ?long }"
     page = tab.open(query=f"PREFIX schema: <https://schema.org/> {query}")
