@@ -53,7 +53,9 @@ def asked(graph: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", [None, "read", "propose", "write"])
+@pytest.mark.parametrize(
+    "level", [None, *(pytest.param(level, marks=pytest.mark.long) for level in ("read", "propose")), "write"]
+)
 def test_who_reads_the_whole_world_is_told_nothing(level: Any, path: Path) -> None:
     key = None if level is None else keys_of(path).add("whole", {"*": level})[1]
     done: set[str] = set()

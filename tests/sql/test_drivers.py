@@ -68,7 +68,7 @@ def test_libsql_is_taken_where_the_native_index_is_kept_and_sqlite_for_large_wor
     with worlds.open(path, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("libsql", True)
     large = path.with_name("large.db")
-    fill(large, 4000, 300)
+    fill(large, 3200, 300)
     with worlds.open(large, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("sqlite", False)
         assert world.check().ok

@@ -430,7 +430,7 @@ def test_random_histories_are_those_of_plain_lists(clock: Hands, pytestconfig: p
         with worlds.open(":memory:", embedder=None) as world:
             facts: Facts = {}
             states: dict[int, Facts] = {}
-            for step in range(12):
+            for step in range(12 if seed % 4 == 0 else 6):
                 clock.time += datetime.timedelta(hours=1)
                 if draw.random() < 0.4:
                     clock.set(f"{clock.time.year + draw.randrange(1, 4)}-06-01")
@@ -444,7 +444,7 @@ def test_random_histories_are_those_of_plain_lists(clock: Hands, pytestconfig: p
                 assert _held(world.as_of(f"{year}-06")) == wanted, (*where, year)
                 if seed % 2:
                     assert wanted == {name for name, fact in facts.items() if any(one.at(then) for one in fact.spans)}
-            if pruned := draw.random() < 0.3 and world.history()[0].revision > 2:
+            if pruned := draw.random() < 0.3 and world.stats().last_revision > 2:
                 world.prune(draw.randrange(1, world.history()[0].revision + 2))
                 _compare(world, facts, clock.time, (seed, "pruned"))
                 clock.time += datetime.timedelta(days=700)

@@ -35,7 +35,7 @@ def server(folder: Path) -> Iterator[Served]:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright drives it; it is in the dev extra")
     if not CHROMIUM:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,20 +48,28 @@ def build(path: Path) -> None:
         world.policy = world.policy.changed({"iris": {"namespace": EX}}, world.prefixes)
 
 
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+    """Makes worlds that anybody may write to, on one server; gives their addresses."""
+    folder = tmp_path_factory.mktemp("benches")
+    built = tmp_path_factory.mktemp("built") / "space.db"
+    build(built)
+    names = (f"space{number}" for number in itertools.count())
+    with served(folder, "--allow-writes", "--readers", "1") as server:
+
+        def make() -> str:
+            name = next(names)
+            shutil.copyfile(built, folder / f"{name}.db")
+            return f"{server.url}/worlds/{name}"
+
+        yield make
+
+
 @pytest.fixture
-def bench(tmp_path: Path, new_tab: Callable[..., Tab]) -> Iterator[Callable[..., Tab]]:
+def bench(benches: Callable[[], str], new_tab: Callable[..., Tab]) -> Callable[..., Tab]:
     """Makes tabs of a world of its own that anybody may write to."""
-    build(tmp_path / "space.db")
-    with served(tmp_path / "space.db", "--allow-writes", "--readers", "1") as server:
-        tabs: list[Tab] = []
-
-        def opened(**options: Any) -> Tab:
-            tabs.append(new_tab(server.url, **options))
-            return tabs[-1]
-
-        yield opened
-        for tab in tabs:
-            tab.page.goto("about:blank")  # nothing asks a server that is gone
+    address = benches()
+    return lambda **options: new_tab(address, **options)
 
 
 def values(tab: Tab, subject: str, predicate: str) -> set[str]:
