@@ -461,6 +461,7 @@ def test_a_full_disk_names_the_file_that_could_not_be_written(mount: Mount, driv
             ("world.db", "the disk is full", world.compact),
             ("backup.db", "No space left", lambda: world.backup(mount.folder / "backup.db")),
             ("e.nq", "No space left", lambda: world.export(mount.folder / "e.nq")),
+            ("all", "No space left", lambda: world.export(mount.folder / "all", everything=True)),
             ("new.db", "the disk is full", lambda: worlds.open(mount.folder / "new.db", embedder=None, driver=driver)),
             ("r.db", "No space left", lambda: worlds.restore(mount.path, mount.folder / "r.db")),
         ]

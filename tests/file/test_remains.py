@@ -20,7 +20,7 @@ from tests.support.serving import served
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 
 
-VERBS = [("export", "out.nq"), ("backup", "copy.db")]
+VERBS = [("export", "out.nq"), ("export --everything", "files"), ("backup", "copy.db")]
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ VERBS = {
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*embedder", "*progress"],
     "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*answer", "*progress"],
-    "export": ["target", "*format", "*graph", "*table"],
+    "export": ["target", "*format", "*graph", "*table", "*everything"],
     "history": [
         "limit",
         "*entity",

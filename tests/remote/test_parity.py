@@ -28,6 +28,10 @@ def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> No
                 write(here, verb, given)
                 write(there, verb, given)
                 assert state(there) == state(here), verb
+        there.export(tmp_path / "plain", everything=True)
+        worlds.restore(tmp_path / "plain", tmp_path / "back.db")
+        with worlds.open(tmp_path / "back.db", embedder=None) as back:
+            assert state(back) == state(there)
 
 
 def test_an_edit_of_a_world_on_a_server_overwrites_nothing(served: Served) -> None:

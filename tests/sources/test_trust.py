@@ -159,6 +159,13 @@ def backed_up(path: Path, target: Path) -> Path:
     return target
 
 
+def restored(path: Path, target: Path) -> Path:
+    with worlds.open(path, embedder=None) as w:
+        w.export(target.with_suffix(""), everything=True)
+    worlds.restore(target.with_suffix(""), target)
+    return target
+
+
 def restored_over(path: Path, target: Path) -> Path:
     worlds.restore(backed_up(path, target), path)
     return path
@@ -179,6 +186,7 @@ def removed_and_back(path: Path, target: Path) -> Path:
         (lambda path, other: shutil.copy(path, other), False),
         (moved, False),
         (backed_up, False),
+        (restored, False),
         (restored_over, True),
         (removed_and_back, False),
         (linked, True),

@@ -23,28 +23,32 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout")
     None,
     given(
         "[TARGET]",
-        "A file (.gz, .bz2 and .zst compress), or - for standard output.",
+        "A file (.gz, .bz2 and .zst compress), or - for standard output; of everything, a new folder.",
         default="-",
     ),
     given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld; else by the target's name, else nq."),
     given("--graph -g IRI", "Only this graph ('default': the default one)."),
     given("--table CLASS", "Write the instances of CLASS as a table (.csv, .tsv), its mapping beside it."),
+    given("--everything", "Write a folder of plain files: quads by revision, policies, proposals, sources, vectors."),
     examples=(
         "worlds export kb.db kb.nq.gz",
         "worlds export kb.db --graph ex:people --format turtle | less",
         "worlds export kb.db people.csv --table ex:Person",
+        "worlds export kb.db kb-in-plain-files --everything",
     ),
 )
 def export(world: World, target: str, *, format: str | None, graph: str | None, json: bool, **given: Any) -> Any:
     """Write the quads to a file or to standard output, as they were given.
 
-    A file is put in place only when it is complete.
+    A file is put in place only when it is complete. `worlds restore` makes a world of a folder of everything.
     """
     if target in _STANDARD_OUTPUT:
         if json:
             raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
         if given["table"] is not None:
             raise ValueError("--table needs a TARGET: the mapping is written beside it")
+        if given["everything"]:
+            raise ValueError("--everything needs a TARGET, a new folder")
         sys.stdout.flush()
         world.export(sys.stdout.buffer, format=format, graph=graph)
         return None
@@ -62,7 +66,7 @@ def backup(world: World, target: str) -> dict[str, Any]:
 
 @command(
     None,
-    given("BACKUP", "What `worlds backup` wrote.", name="source"),
+    given("BACKUP", "What `worlds backup` or `worlds export --everything` wrote.", name="source"),
     given("WORLD", WORLD_HELP, name="path"),
     examples=("worlds restore kb-2025-01-31.db kb.db",),
 )

@@ -17,7 +17,9 @@ from worlds.sql.identity import new_stamp, set_stamp, stamped
 
 _SQL = statements("maintenance.sql")
 _DRAFT = ".backup.part"
-_BESIDE = ("-wal", "-shm", "-journal")
+FOLDER = "-files"
+"""What ends the name of a draft of many files."""
+_BESIDE = ("-wal", "-shm", "-journal", FOLDER)
 _PAGES = 1000  # pages of the file read at a time
 _MOST_BYTES = 2**29  # of one value; SQLite allows 10^9
 _UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from worlds.errors import OpenError, ReadOnlyError
+from worlds.file.archive import MEMORIES as ARCHIVED
 from worlds.file.opening import MEMORIES
 from worlds.memory.memory import Memory
 from worlds.memory.names import SUFFIX, file_of, graph_of, scope_in, scope_of
@@ -213,6 +214,11 @@ class Memories:
         """Copy the files into the folder of the memories of a world at another path, each as of now."""
         for home, world in self._each(Path(path + MEMORIES)):
             world.backup(Path(path + MEMORIES) / f"{file_of(home)}{SUFFIX}")
+
+    def export(self, folder: str) -> int:
+        """Write each file as a folder of plain files into that of the world; gives the number of quads."""
+        target = Path(folder) / ARCHIVED
+        return sum(world.export(target / file_of(home), everything=True) for home, world in self._each(target))
 
     def _each(self, folder: Path) -> Iterator[tuple[Scope, Any]]:
         """The homes that have a file here, with their worlds; the folder is made for what is written of the first."""

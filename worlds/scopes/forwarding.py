@@ -44,6 +44,13 @@ class Forwarding(Parts):
             embedder=embedder, progress=progress
         )
 
+    def export(self, target: Any, *, everything: bool = False, **options: Any) -> int:
+        """See `World.export`."""
+        if everything:
+            refuse("export(everything=True)")
+        written: int = super().export(target, **options)  # type: ignore[misc]  # of World
+        return written
+
     @verb
     def add_document(self, iri: object, *given: Any, graph: object = None, **options: Any) -> Any:
         """See `World.add_document`."""

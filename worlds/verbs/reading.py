@@ -79,6 +79,7 @@ class Reading(Parts):
         format: str | None = None,
         graph: object = None,
         table: object = None,
+        everything: bool = False,
     ) -> int:
         """Write the quads to a file or a binary stream, and give their number; lexical forms are as they were given.
 
@@ -89,7 +90,20 @@ class Reading(Parts):
 
         `table`, a class, writes what is said of its instances in `graph`, else in the default graph, as a table: a file
         called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads.
+
+        `everything` writes a new folder of plain files in the place of a file: the quads by revision, and all else that
+        is no index: policies, proposals, sources, vectors, and its memories in folders of their own. `worlds.restore`
+        makes a world of it again. The files are not encrypted, also where the world is. OpenError if there is something
+        at `target` already.
         """
+        if everything:
+            if hasattr(target, "write") or not (format is None and graph is None and table is None):
+                raise ArgumentError("everything is written to a folder: give its name, without format, graph and table")
+            from worlds.file.archive import write_archive
+
+            folder = file_name(target)
+            count = write_archive(self._connection, self._dictionary, self._embeddings.stored, folder)
+            return count + self._memories.export(folder)
         name = None if graph is None else self._namespaces.graph(graph)
         if table is not None:
             from worlds.sources.tables.writing import write_table

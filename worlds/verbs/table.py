@@ -447,6 +447,8 @@ VERBS: Mapping[str, Verb] = {
               _graph("Export only this graph."),
               _text("table", "Write the instances of this class as a table, CSV or TSV, with its mapping beside it.",
                     absent=_at("http", _OWNER)),
+              Option("everything", "boolean", "Write a new folder of plain files with all that is no index; `restore` reads it.",
+                     False, absent=_at("http", _OWNER)),
               names={"http": "get_graph"}, absent={"agents": _LOCAL}),
         _verb("check", "Verify that quads, texts, full-text index and vectors agree.", absent=_at("http agents", _OWNER)),
         _verb("backup", "Write a complete copy of the world to a new file.", Option("path", "text", "The path of the new file.", REQUIRED), absent=_NOT_REMOTE),
