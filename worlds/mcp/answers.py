@@ -118,6 +118,7 @@ class Verified(Shown):
     supporting: Annotated[list[EvidenceShown], each(EvidenceShown)]
     contradicting: Annotated[list[EvidenceShown], each(EvidenceShown)]
     undecided: list[str]
+    odd: Annotated[list[str], By(lambda found, _: [clip(f"{one.kind}: {one.message}", _CUT) for one in found])]
     notes: list[str]
 
 

@@ -58,13 +58,13 @@ def register(server: MCPServer[Any], service: Service) -> None:
 def _verified(found: Verification, terms: Terms, budget: Budget) -> CallToolResult:
     notes = [*found.readings, *found.unread]
     whole = Verified.made_of(found, terms, notes=notes)
-    budget.take("\n".join([*whole.undecided, *notes]), [whole.undecided, notes])
+    budget.take("\n".join([*whole.undecided, *whole.odd, *notes]), [whole.undecided, whole.odd, notes])
     good, bad = budget.fill(whole.supporting), budget.fill(whole.contradicting)
     left = len(whole.supporting) + len(whole.contradicting) - len(good) - len(bad)
     if left:
         notes.append(f"{left} pieces of evidence were left out to stay within the token budget.")
     lines = [f"{whole.outcome} at revision {whole.revision}"]
-    for verdict, said in (("for", good), ("against", bad), ("undecided", whole.undecided)):
+    for verdict, said in (("for", good), ("against", bad), ("undecided", whole.undecided), ("odd", whole.odd)):
         lines += [f"{verdict}: {one}" for one in said]
     shown = {"supporting": good, "contradicting": bad, "notes": notes}
     return answer([*lines, *notes], whole.model_copy(update=shown))

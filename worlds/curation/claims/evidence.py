@@ -38,6 +38,20 @@ class Evidence(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Oddity(Record):
+    """Something strange that was met on the way, though it decides nothing.
+
+    `kind` is "disagreement" (values that cannot all be right), "several values" (where nearly all subjects have
+    one, the claimed value included), "outlier", "ill-typed literal", "quoted" (a statement about the triple, such as an
+    annotation, which does not say it) or "retracted" (the triple was said once, and was removed).
+    """
+
+    kind: str
+    message: str
+    quads: tuple[CitedQuad, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FoundPassage(Record):
     """A passage that search finds for a claim in words, and the quads that have it; it decides nothing."""
 

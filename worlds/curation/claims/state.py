@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from worlds.entities.neighbours import CitedQuad
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH, of_data
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, json_ids
 from worlds.revisions.history import History
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -144,6 +144,18 @@ class State:
         found: dict[int, Row] = {}
         for row in self.quads(subject, number):
             found.setdefault(row[2], row)
+        return found
+
+    def values(self, predicate: int, subjects: Iterable[int]) -> dict[int, set[int]]:
+        """All objects that some subjects have under a predicate."""
+        wanted = set(subjects)
+        statement = _SQL["of_subjects_predicate"]
+        given = statement.bind(subjects_json=json_ids(wanted), predicate=predicate, at=self.revision)
+        rows = [*self._connection.table(statement, given).tolist(), *self._then((UNKNOWN, predicate, UNKNOWN))]
+        found: dict[int, set[int]] = {}
+        for row in rows:
+            if row[0] in wanted:
+                found.setdefault(row[0], set()).add(row[2])
         return found
 
     def subjects(self, predicate: int | str, object: int) -> dict[int, Row]:

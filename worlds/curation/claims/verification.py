@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from worlds.curation.claims.evidence import Evidence, FoundPassage, Outcome
+from worlds.curation.claims.evidence import Evidence, FoundPassage, Oddity, Outcome
 from worlds.entities.neighbours import CitedQuad
 from worlds.graph.records import Count, Node, Record
 from worlds.graph.tabular import Tabular
@@ -34,6 +34,7 @@ class Verification(Record, Tabular):
     contradicting: tuple[Evidence, ...] = ()
     paths: tuple[tuple[CitedQuad, ...], ...] = ()
     undecided: tuple[str, ...] = ()
+    odd: tuple[Oddity, ...] = ()
     visited: tuple[CitedQuad, ...] = ()
     left_out: Count = 0
     passages: tuple[FoundPassage, ...] = field(default=(), compare=False)
@@ -43,6 +44,7 @@ class Verification(Record, Tabular):
         lines += [f"  for: {one.message}" for one in self.supporting]
         lines += [f"  against: {one.message}" for one in self.contradicting]
         lines += [f"  not decided: {told}" for told in (*self.unread, *self.undecided)]
+        lines += [f"  odd: {one.message}" for one in self.odd]
         lines += [f"  passage: {one.text}" for one in self.passages]
         return "\n".join(lines)
 
@@ -54,6 +56,8 @@ class Verification(Record, Tabular):
     def _cited(self) -> Iterator[CitedQuad]:
         for one in (*self.supporting, *self.contradicting):
             yield from one.quads
+        for odd in self.odd:
+            yield from odd.quads
         for path in self.paths:
             yield from path
 

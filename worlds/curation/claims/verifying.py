@@ -9,7 +9,8 @@ import pyoxigraph as ox
 
 from worlds.curation.claims.contradicting import Contradicting
 from worlds.curation.claims.declarations import Declarations
-from worlds.curation.claims.evidence import Evidence, FoundPassage, Ground, Outcome
+from worlds.curation.claims.evidence import Evidence, FoundPassage, Ground, Oddity, Outcome
+from worlds.curation.claims.oddities import Oddities
 from worlds.curation.claims.reading import ClaimReader, Reading
 from worlds.curation.claims.shaped import Shaped
 from worlds.curation.claims.state import Row, Rows, State
@@ -92,6 +93,7 @@ class Verifier:
             contradicting=tuple(case.contradicting),
             paths=tuple(case.paths),
             undecided=tuple(case.undecided),
+            odd=tuple(case.odd),
             visited=state.cited(sorted(visited)[:_VISITED]),
             left_out=max(0, len(visited) - _VISITED),
             passages=tuple(self._passages(read.words, state)) if in_words else (),
@@ -130,10 +132,12 @@ class _Case:
         self._supporting = Supporting(state, declarations)
         self._contradicting = Contradicting(state, declarations, self._supporting)
         self._shaped = Shaped(shapes, state, declarations)
+        self._oddities = Oddities(state, declarations)
         self.outcomes: list[Outcome] = []
         self.supporting: list[Evidence] = []
         self.contradicting: list[Evidence] = []
         self.paths: list[tuple[Any, ...]] = []
+        self.odd: list[Oddity] = []
         self.undecided: dict[str, None] = {}
         self.cited: set[Row] = set()
 
@@ -154,6 +158,9 @@ class _Case:
         else:
             self.outcomes.append("unknown")
             self._explain(claim)
+        for kind, message, rows in (*self._oddities.find(claim), *self._oddities.quoted(claim)):
+            self.cited.update(rows)
+            self.odd.append(Oddity(kind, message, self._state.cited(rows)))
 
     def _led(self, claim: Claim) -> tuple[Claim, Rows]:
         """The claim about what the redirects of merges lead to, and these redirects; circles lead nowhere."""
@@ -177,8 +184,10 @@ class _Case:
     def retracted(self, claim: Claim, gone: Sequence[tuple[int, ...]]) -> None:
         """Tell that a triple was said once and is not any more."""
         if gone and not self._state.quads(*claim.ids):
-            *_, added, removed = gone[-1]
-            self.undecided[f"it was said in revision {added} and removed in revision {removed}"] = None
+            *quad, added, removed = gone[-1]
+            row: Row = (quad[0], quad[1], quad[2], quad[3], added)
+            told = f"it was said in revision {added} and removed in revision {removed}"
+            self.odd.append(Oddity("retracted", told, self._state.cited([row])))
 
     def _explain(self, claim: Claim) -> None:
         """Why there is no evidence, and how subject and object are joined all the same."""
