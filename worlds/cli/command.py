@@ -20,6 +20,7 @@ from worlds.verbs.table import VERBS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LAST = ("embed", "embedder", "author", "message", "dry_run", "json")  # the options of many commands
+_OPENING = ("path", "json", "embedder", "at", "as_of")  # what a function gets only if it names it
 
 
 @dataclass(frozen=True)

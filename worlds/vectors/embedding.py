@@ -176,6 +176,13 @@ class Embeddings:
                 self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
         return fitting
 
+    def reuse(self) -> None:
+        """Give the pending chunks whose text was embedded before its vector."""
+        after = 0
+        while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
+            after = rows[-1][0]
+            self._reuse(_by_text((chunk, as_text(stored)) for chunk, _, stored in rows))
+
     def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:
         """Give known vectors to the chunks whose text was embedded before, and take those texts out of `by_text`."""
         if not self._known(by_text):
