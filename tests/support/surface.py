@@ -18,6 +18,7 @@ from typer.models import OptionInfo
 import worlds
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
+from worlds.search.options import REQUIRED
 
 KEPT = Path(__file__).with_name("surface.txt")
 _WORDS = ("description", "title", "example", "examples")
@@ -79,7 +80,7 @@ def operations() -> dict[str, Any]:
 
 def _field(one: Any) -> dict[str, Any]:
     names = ("kind", "where", "required", "default", "choices", "least", "most")
-    return {name: getattr(one, name) for name in names if getattr(one, name) not in (None, False, ())}
+    return {name: getattr(one, name) for name in names if getattr(one, name) not in (None, False, (), REQUIRED)}
 
 
 async def tools() -> dict[str, Any]:
