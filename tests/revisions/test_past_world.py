@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 from rdflib import RDF, RDFS, Literal, URIRef
 
@@ -141,3 +144,53 @@ def test_the_past_answers_queries_that_search_and_is_not_changed(tmp_path: Path)
         past.close()
         with pytest.raises(WorldsError, match="revision 1 is forgotten"):
             past.search("bridge")
+
+
+def test_views_combine_in_any_order(tmp_path: Path) -> None:
+    with opened(tmp_path / "kb.db") as world:
+        world.state(EX + "a", EX + "head", EX + "ann", valid_from="2001", valid_to="2009", graph=EX + "g")
+        world.state(EX + "a", EX + "head", EX + "bob", valid_from="2010", graph=EX + "g")
+        world.state(EX + "b", EX + "head", EX + "cy", valid_from="2001", valid_to="2009")
+        world.remove(list(world.quads(graph=EX + "g")))
+        steps: dict[str, Callable[[World], World]] = {
+            "only": lambda view: view.only(graphs=EX + "g"),
+            "at": lambda view: view.at(2),
+            "as of": lambda view: view.as_of("2005"),
+        }
+        told = set()
+        for order in itertools.permutations(steps):
+            view = world
+            for name in order:
+                view = steps[name](view)
+            heads = tuple(sorted(str(quad[2]) for quad in view.quads(predicate=EX + "head")))
+            told.add((view.view.revision, view.view.time, view.view.graphs, heads))
+        ((revision, _, graphs, heads),) = told
+        assert (revision, graphs, heads) == (2, (ox.NamedNode(EX + "g"),), (EX + "ann",))
+
+
+def test_threads_read_several_revisions_and_close_them(tmp_path: Path) -> None:
+    with opened(tmp_path / "kb.db") as world:
+        for number in range(5):
+            world.add([(f"{EX}{number}", RDFS.label, Literal(f"the bridge {number}"))])
+        wrong: list[object] = []
+
+        def work(first: int) -> None:
+            try:
+                for turn in range(12):
+                    number = (first + turn) % 5 + 1
+                    view = world.at(number)
+                    assert len(view) == number
+                    assert len(view.query("SELECT ?s { ?s ?p ?o }")) == number  # type: ignore[arg-type]
+                    assert len(view.search("bridge", limit=9)) == number
+                    if turn % 4 == 3:
+                        view.close()
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        assert wrong == []
+        assert not [thread for thread in threads if thread.is_alive()]
