@@ -18,7 +18,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("linking.sql")
 _ALL = -1
-_SYMMETRIC = ("related", "exactMatch", "closeMatch", "relatedMatch")  # of SKOS
+_SYMMETRIC = (*(SKOS + name for name in ("related", "exactMatch", "closeMatch", "relatedMatch")), OWL + "disjointWith")
 
 
 class Following:
@@ -64,11 +64,11 @@ class Following:
         found[self._id(SKOS + "narrowerTransitive")].add((self._id(SKOS + "narrower"), False))
         inverse = self._pairs(self._id(OWL + "inverseOf"))
         for hierarchy in HIERARCHIES:
-            half = len(hierarchy) // 2
+            half = (len(hierarchy) + 1) // 2  # those that lead up
             inverse += [
                 (self._id(one), self._id(other)) for one, other in zip(hierarchy, hierarchy[half:], strict=False)
             ]
-        symmetric = self._typed(OWL + "SymmetricProperty") | {self._id(SKOS + name) for name in _SYMMETRIC}
+        symmetric = self._typed(OWL + "SymmetricProperty") | {self._id(iri) for iri in _SYMMETRIC}
         for one, other in (*inverse, *((one, one) for one in symmetric)):
             found[one].add((other, True))
             found[other].add((one, True))
@@ -100,14 +100,28 @@ class Following:
                 edges[two if inverse else one].add(one if inverse else two)
         return edges
 
+    def _is_inherited(self, subject: int, predicate: int, object: int) -> bool:
+        """Whether a class, a domain, a range or a disjointness follows from what stands above."""
+        classes = self._edges(self._id(RDFS + "subClassOf"))
+        if predicate == self._type:
+            return any(object in reached(kind, classes) for kind in self._types.get(subject, ()))
+        if predicate in (self._id(RDFS + "domain"), self._id(RDFS + "range")):
+            wider = reached(subject, self._edges(self._id(RDFS + "subPropertyOf")))
+            return any(
+                object in reached(kind, classes) for one in wider for kind in self._edges(predicate).get(one, ())
+            )
+        if predicate == self._id(OWL + "disjointWith"):
+            others, said = reached(object, classes), self._edges(predicate)
+            return any(not others.isdisjoint(said.get(one, ())) for one in reached(subject, classes))
+        return False
+
     def is_new(self, subject: int, predicate: int, object: int) -> bool:
         """Whether a link neither follows along a hierarchy or its classes nor closes a circle; if so, it counts from
         now on."""
         if subject == object:
             return False
-        if predicate == self._type:
-            above = self._edges(self._id(RDFS + "subClassOf"))
-            return not any(object in reached(kind, above) for kind in self._types.get(subject, ()))
+        if self._is_inherited(subject, predicate, object):
+            return False
         if predicate not in self._transitive:
             return True
         edges: Any = self._edges(predicate)

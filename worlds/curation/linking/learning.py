@@ -43,7 +43,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """How likely a link is: of `cases` that are like it `linked` have the link."""
+    """How likely a link is: of the `cases` that are most like it, and any of which has it, `linked` do."""
 
     way: Way
     probability: float
@@ -95,7 +95,7 @@ class Learnt:
                 share = (linked - within + _TRUST * share) / (cases - seen + _TRUST)
             own = (self._linked[entity] + _TRUST * usual) / (self._cases[entity] + _TRUST)
             odds = _odds(share) * _odds(own) / _odds(usual)
-            yield Chance(way, odds / (1 + odds), *counts[0])
+            yield Chance(way, odds / (1 + odds), *next((one for one in reversed(counts) if one[0]), counts[0]))
 
 
 def _odds(share: float) -> float:
