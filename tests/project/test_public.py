@@ -206,6 +206,7 @@ VERBS = {
         "*max_unpacked",
         "*keep_edits",
         "*mapping",
+        "*remove_rows",
         "*progress",
         "*dry_run",
     ],

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     examples=(
         "worlds load kb.db papers.ttl people.nq.gz",
         "worlds load kb.db data/ --graph https://example.org/import --replace",
+        "worlds load kb.db people.csv --mode edit --dry-run",
         "curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle",
     ),
 )

@@ -284,7 +284,7 @@ class History:
         return self._between(last, last + 1, added, removed)
 
     def _between(self, a: int, b: int, added: Ids, removed: Ids) -> Diff:
-        headers = {"id": self._name(b), "prev": self._name(a)}
+        headers = {"id": self.name(b), "prev": self.name(a)}
         found = Diff(self._dictionary, a, b, added, removed, {key: value for key, value in headers.items() if value})
         if self._connection.in_transaction:  # one that is undone frees its ids, which may come to mean other terms
             found.added.read()
@@ -292,7 +292,7 @@ class History:
         found.around = self.around
         return found
 
-    def _name(self, revision: int) -> ox.NamedNode | None:
+    def name(self, revision: int) -> ox.NamedNode | None:
         """What the state after a revision is called in patches: the same in every copy of the world."""
         row = self._connection.row(_SQL["entry"], (revision,))
         if row is None:

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from worlds.rules.checking import ShapeChecker
     from worlds.sources.registry import Sources
     from worlds.sources.syncing import Syncing
+    from worlds.sources.tables.editing import Editing
     from worlds.sources.tables.tabular import Tables
     from worlds.texts.annotations import Annotations
     from worlds.validity.stating import Stating
@@ -224,6 +225,13 @@ class Parts:
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
         return Tables(self._namespaces, predicates, best, exists)
+
+    @cached_property
+    def _editing(self) -> Editing:
+        from worlds.sources.tables.editing import Editing
+
+        known = self._connection, self._dictionary, self._namespaces, self._history, self._writer
+        return Editing(*known, self._tables)
 
     _entire = True
     """Whether it is a world as it is now, and not a view of one."""

@@ -89,7 +89,8 @@ class Reading(Parts):
         hold the quads, or there is no such graph.
 
         `table`, a class, writes what is said of its instances in `graph`, else in the default graph, as a table: a file
-        called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads.
+        called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads,
+        and `load(…, mode="edit")` the cells that were edited.
 
         `everything` writes a new folder of plain files in the place of a file: the quads by revision, and all else that
         is no index: policies, proposals, sources, vectors, and its memories in folders of their own. `worlds.restore`
@@ -114,8 +115,9 @@ class Reading(Parts):
             if hasattr(target, "write"):
                 raise ArgumentError("a table is written to a file, beside which its mapping stands")
             return write_table(
-                self._connection, self._dictionary, file_name(target), kind, name, self._namespaces.prefixes
-            )
+                self._connection, self._dictionary, file_name(target), kind, name, self._namespaces.prefixes,
+                self._history,
+            )  # fmt: skip
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
 
     @verb

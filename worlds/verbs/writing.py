@@ -153,7 +153,7 @@ class Writing(Parts):
         *,
         format: str | None = None,
         graph: object = None,
-        mode: Literal["merge", "replace"] = "merge",
+        mode: Literal["merge", "replace", "edit"] = "merge",
         base: str | None = None,
         author: str | None = None,
         message: str | None = None,
@@ -162,6 +162,7 @@ class Writing(Parts):
         max_unpacked: int | None = None,
         keep_edits: bool = False,
         mapping: object = None,
+        remove_rows: bool = False,
         progress: Progress | None = None,
         dry_run: bool = False,
     ) -> Change | Diff:
@@ -183,6 +184,11 @@ class Writing(Parts):
         is in the notes, with its number, and the rest goes in. A name that means no entity for sure stays a text, and
         the link to the likeliest is proposed.
 
+        `mode="edit"` takes back tables that `export(table=…)` wrote and somebody edited: the cells that differ from the
+        revision of the export change, as removals and additions, and nothing else. Rows that are gone are named in the
+        notes, and removed with `remove_rows=True`. ConflictError where the world has changed one of these cells since
+        the export, ParseError where a row does not fit: nothing is loaded then.
+
         `embed=False` leaves the new texts pending. URLs are refused unless `allow_network` is True or names their host.
         `max_unpacked` is how many bytes a compressed input may unpack to.
 
@@ -193,6 +199,18 @@ class Writing(Parts):
         """
         told: list[Any] = []
         paths = source if isinstance(source, (list, tuple)) else [source]
+        given = None if mapping is True else mapping
+        if mode == "edit":
+            if not (graph is format is base is None) or keep_edits:
+                raise ArgumentError(
+                    "mode='edit' takes no graph, format, base or keep_edits: the table's mapping says them"
+                )
+            return self._editing.load(
+                list(map(os.fsdecode, paths)), given, remove_rows=remove_rows, author=author, message=message,
+                embed=embed, progress=progress, dry_run=dry_run,
+            )  # fmt: skip
+        if remove_rows:
+            raise ArgumentError("remove_rows (--remove-rows) is for mode='edit' (--mode edit)")
         if mapping is None and format is None:
             files = [os.fsdecode(one) for one in paths if isinstance(one, (str, os.PathLike))]
             for file in (one for one in files if os.path.exists(one)):  # noqa: PTH110  # U+0000, too
@@ -201,7 +219,6 @@ class Writing(Parts):
                 if is_document(file):
                     raise ArgumentError(f"{file} is a document: add_document (`worlds add-document`) takes it")
         if mapping is not None:
-            given = None if mapping is True else mapping
             source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
         change = self._loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,

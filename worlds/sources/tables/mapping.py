@@ -26,6 +26,8 @@ from worlds.graph.terms import RDF, XSD, to_oxigraph
 from worlds.sources.tables.reading import Dialect, Table
 
 CONTEXT = "http://www.w3.org/ns/csvw"
+REVISION, STATE, GRAPH = "worlds:revision", "worlds:state", "worlds:graph"
+"""Of an exported table: the revision that it shows, the name of that state, and the named graph."""
 HASH = "_hash"
 """The name in templates of what is made of a row's cells, and of how many such rows stand above it."""
 DATATYPES = {
@@ -38,7 +40,7 @@ DATATYPES = {
 """CSVW's name of a datatype → that of XML Schema."""
 _TABLE = {
     "@context": object, "@type": str, "@id": str, "url": str, "dialect": dict, "tableSchema": dict, "dc:title": object,
-    "rdfs:comment": object,
+    "rdfs:comment": object, REVISION: int, STATE: str, GRAPH: str,
 }  # fmt: skip
 _SCHEMA = {
     "@type": str, "aboutUrl": str, "primaryKey": (str, list), "columns": list, "propertyUrl": str, "valueUrl": str,

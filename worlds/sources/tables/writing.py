@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -17,11 +17,12 @@ from worlds.errors import ArgumentError
 from worlds.graph.cells import MOST, escaped, fits
 from worlds.graph.targets import replacing
 from worlds.graph.terms import RDF, XSD, GraphName
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.quads.export import refuse_own
 from worlds.quads.patterns import Patterns
-from worlds.quads.rows import NO_QUADS, distinct
-from worlds.sources.tables.mapping import CONTEXT, DATATYPES, TYPE
+from worlds.quads.rows import distinct
+from worlds.revisions.history import History
+from worlds.sources.tables.mapping import CONTEXT, DATATYPES, GRAPH, REVISION, STATE, TYPE
 from worlds.sources.tables.quads import is_valid
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -34,14 +35,14 @@ _SEPARATORS = ("|", ";", "¦", "\x1f")
 _NULLS = ("", "\\N", "\x1a")
 _DATATYPES = {XSD + kind: name for name, kind in reversed(DATATYPES.items()) if kind != "string"}
 
-_Kind = tuple[str, str, str]
+Kind: TypeAlias = tuple[str, str, str]
 """Of the values of a column: the predicate, "iri", "lang" or "type", and the language or the datatype."""
 
 
 class _Column:
     """A column as its values make it."""
 
-    def __init__(self, kind: _Kind) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.many = False
         self.checked = kind[1] == "type" and kind[2] in _DATATYPES
@@ -88,6 +89,7 @@ def write_table(
     kind: ox.NamedNode,
     graph: GraphName | None,
     prefixes: Mapping[str, str],
+    history: History,
 ) -> int:
     """Write all that is said of the instances of a class, and give the number of quads; see `World.export`.
 
@@ -100,7 +102,7 @@ def write_table(
         raise ArgumentError(f"a table is written to a file that is called .csv or .tsv, not {target}")
     with connection.snapshot():
         reader = _Instances(connection, dictionary, kind, graph)
-        columns: dict[_Kind, _Column] = {}
+        columns: dict[Kind, _Column] = {}
         count = 0
         for _, values in reader.rows():
             for one, found in values.items():
@@ -116,6 +118,11 @@ def write_table(
         names = _names([column.kind for column in chosen], prefixes)
         numbers = [False, *(column.checked for column in chosen), False]  # and dates, and the like
         told = _mapping(path.name, delimiter, names, chosen, kind)
+        state = history.name(history.last)
+        if state is not None:  # by which its edits come back
+            told |= {REVISION: history.last, STATE: state.value}
+        if isinstance(graph, ox.NamedNode):
+            told[GRAPH] = graph.value
         with replacing(target) as out:
             text = io.TextIOWrapper(out, encoding="utf-8", newline="")
             writer = csv.writer(text, delimiter=delimiter)
@@ -158,9 +165,7 @@ def _mapping(name: str, delimiter: str, names: list[str], columns: list[_Column]
     }
 
 
-def _lines(
-    subject: str, values: Mapping[_Kind, list[str]], columns: list[_Column], types: list[str]
-) -> list[list[str]]:
+def _lines(subject: str, values: Mapping[Kind, list[str]], columns: list[_Column], types: list[str]) -> list[list[str]]:
     """The rows of a subject: more than one where a cell cannot hold all values of a predicate."""
     cells: list[list[str]] = []
     for column in columns:
@@ -178,7 +183,7 @@ def _lines(
     ]
 
 
-def _names(kinds: list[_Kind], prefixes: Mapping[str, str]) -> list[str]:
+def _names(kinds: list[Kind], prefixes: Mapping[str, str]) -> list[str]:
     """A name for each column: the predicate's last part, with what tells it apart from others of this name."""
     taken = {"iri", "type", "class"}
     found: list[str] = []
@@ -206,26 +211,20 @@ class _Instances:
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        default = graph is None or isinstance(graph, ox.DefaultGraph)
-        found = DEFAULT_GRAPH_ID if default else dictionary.find([graph])[0]  # type: ignore[list-item]
-        if found is None:
-            raise ValueError(f"there is no graph {graph} to export")
-        self._graph = found
-        typed = Patterns(connection, dictionary).matching(
-            (None, ox.NamedNode(TYPE), kind), ox.DefaultGraph() if default else graph
-        )
+        self._graph = graph_number(dictionary, graph)
+        typed = Patterns(connection, dictionary).matching((None, ox.NamedNode(TYPE), kind), graph or DEFAULT_GRAPH)
         self._subjects = distinct(typed[:, 0])
         self.left_out = 0
 
-    def rows(self) -> Iterator[tuple[str, dict[_Kind, list[str]]]]:
+    def rows(self) -> Iterator[tuple[str, dict[Kind, list[str]]]]:
         """(IRI, kind of a column → its values); `left_out` counts the quads that no table can hold."""
         self.left_out = 0
         for start in range(0, len(self._subjects), _SUBJECTS):
             part = self._subjects[start : start + _SUBJECTS]
-            quads = self._read(part)
+            quads = held(self._connection, part, self._graph)
             terms = self._dictionary.terms(np.unique(quads[:, :3]).tolist())
-            split = {number: _split(term) for number, term in terms.items()}
-            rows: dict[str, dict[_Kind, list[str]]] = {}
+            split = {number: cell_of(term) for number, term in terms.items()}
+            rows: dict[str, dict[Kind, list[str]]] = {}
             for s, p, o in quads[:, :3].tolist():
                 subject, value = terms[s], split[o]
                 if not isinstance(subject, ox.NamedNode) or value is None or not fits(value[2]):
@@ -236,12 +235,22 @@ class _Instances:
                 rows.setdefault(subject.value, {}).setdefault((predicate.value, what, of), []).append(text)
             yield from rows.items()
 
-    def _read(self, subjects: Ids) -> Ids:
-        bound = _SQL["held"].bind(ids_json=json_ids(subjects), graph=self._graph)
-        return np.concatenate([NO_QUADS, self._connection.table(_SQL["held"], bound).reshape(-1, 5)[:, :4]])
+
+def graph_number(dictionary: Dictionary, graph: GraphName | None) -> int:
+    """The id of the graph of a table; ValueError where there is none."""
+    default = graph is None or isinstance(graph, ox.DefaultGraph)
+    found = DEFAULT_GRAPH_ID if default else dictionary.find([graph])[0]  # type: ignore[list-item]
+    if found is None:
+        raise ValueError(f"there is no graph {graph} to export")
+    return found
 
 
-def _split(term: object) -> tuple[str, str, str] | None:
+def held(connection: Connection, subjects: Ids, graph: int) -> Ids:
+    """The quads of some subjects in a graph, with the revisions that added them, int64 [n, 5]."""
+    return connection.table(_SQL["held"], _SQL["held"].bind(ids_json=json_ids(subjects), graph=graph)).reshape(-1, 5)
+
+
+def cell_of(term: object) -> tuple[str, str, str] | None:
     """What a term is, its language or datatype, and its text; None for what a cell cannot hold."""
     if isinstance(term, ox.NamedNode):
         return "iri", "", term.value
