@@ -362,6 +362,7 @@ GOLD: dict[str, tuple[str, dict[str, tuple[str, str | None, str | None, str | No
 KNOWN = """@prefix v: <https://example.org/v/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 v:Germany a v:Country ; rdfs:label "Germany" . v:France a v:Country ; rdfs:label "France" .
 v:Portugal a v:Country ; rdfs:label "Portugal" . v:ann v:birthDate "1900" ; v:land v:Germany .
+v:bob v:birthDate "1901" ; v:land v:France .
 """
 
 

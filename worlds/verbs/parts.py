@@ -212,9 +212,6 @@ class Parts:
     def _tables(self) -> Tables:
         from worlds.sources.tables.tabular import Tables
 
-        def predicates() -> list[tuple[str, str | None]]:
-            return [(str(one.iri), one.label) for one in self._whole_schema().predicates]
-
         def best(name: str, types: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]] | None:
             one = self._resolver.resolve(name, context=None, types=types, graphs=None, exclude=None, limit=2).best
             return None if one is None else (str(one.iri), tuple(map(str, one.types)))
@@ -224,7 +221,7 @@ class Parts:
             numbers = self._dictionary.find(terms)
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
-        return Tables(self._namespaces, predicates, best, exists)
+        return Tables(self._namespaces, self._patterns, self._whole_schema, best, exists)
 
     @cached_property
     def _editing(self) -> Editing:

@@ -22,6 +22,7 @@ from worlds.sources.tables.reading import Cell, Table
 _ROWS = 10_000  # that are looked at
 _SHARE = 0.98  # of the values, that a datatype has to fit
 _LINKED = 0.8  # of the distinct values, that have to name entities
+_PLACELESS = 0.3  # of the parts of names at most, that stand in both places: "Paul, Jean" beside "Jean, Paul"
 _LONG = 60  # characters of a list's part at most, on average
 _split = str.split
 _KEYS = _split("id key identifier iri uri url isbn doi uuid guid code nr no number name label title")
@@ -29,9 +30,10 @@ _IDS = set(_split("id key identifier iri uri isbn doi uuid guid"))
 _NAMES = set(_split("no number name label title")) | {""}
 _NULLS = {
     *_split("null n/a na n.a. n/k k.a. - -- – — none nil nan ? #n/a #na <na> (null) <null> \\n"),
-    *_split("#null! #ref! #value! #div/0! #num! #name?"),
-    *("#n/a n/a", "n. a.", "k. a.", ""),
+    *_split("#null! #ref! #value! #div/0! #num! #name? unknown unbekannt missing undefined -- ---"),
+    *("#n/a n/a", "n. a.", "k. a.", "not available", "not applicable", "not known", "keine angabe", ""),
 }
+_SUFFIXES = set(_split("jr jr. sr sr. ii iii iv md m.d. phd ph.d."))  # of a name, after another comma
 _LABELS = _split("name label title bezeichnung titel nom nombre")
 _UNITS = {
     *_split("kg g mg t lb m km cm mm ft in mi s ms min h d a l ml k °c °f c % eur usd gbp chf € $ £ m² km² m2 km2 ha"),
@@ -73,11 +75,12 @@ _years = re.compile(rf"(?:^|[_\W])(?:{_YEARS})", re.IGNORECASE).search
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a world has: predicates by their names, and entities by theirs."""
+    """What a world has: predicates by their names, entities by theirs, and the class of a table's rows, if any."""
 
     predicates: Mapping[str, str]  # folded local name or label → IRI
     entities: Callable[[Sequence[str]], Mapping[str, tuple[str, tuple[str, ...]]]]
     """Gives of names, or of IRIs, those that mean one entity for sure: its IRI and its classes."""
+    kind: str | None = None
 
 
 def folded(name: str) -> str:
@@ -118,7 +121,12 @@ def propose(
         told[key] = {"name": told[key]["name"], "titles": table.names[key], "suppressOutput": True}
     else:
         about = f"{base}{stem}/{{{told[key]['name']}}}"
-    kind = {"virtual": True, "name": "type", "propertyUrl": TYPE, "valueUrl": f"{base}{_class(path.stem)}"}
+    kind = {
+        "virtual": True,
+        "name": "type",
+        "propertyUrl": TYPE,
+        "valueUrl": known.kind or f"{base}{class_name(path.stem)}",
+    }
     schema: dict[str, Any] = {"aboutUrl": about, "columns": [*told, kind]}
     if key is not None:
         schema["primaryKey"] = told[key]["name"]
@@ -151,7 +159,7 @@ def _values(cells: Iterable[Cell]) -> tuple[list[str], list[str]]:
 
 
 def _key(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int, stem: str) -> int | None:
-    """The column whose values, all there, name the rows: by its name, else the first, if they differ.
+    """The column whose values, all there, name the rows: an identifier by its name, else the first, if they differ.
 
     What is called an identifier of these rows is their key although some of its values stand again.
     """
@@ -165,7 +173,9 @@ def _key(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int, stem
         own = last in _IDS and (place == 0 or folded("".join(before)) in folded(stem))
         if share > 0.5 and last in _IDS and not before:
             ranked.append((0, rank, place))
-        elif share == 1 and (last in _KEYS or (place == 0 and not _only_counts(names[0], values))):
+        elif share == 1 and place == 0 and not _only_counts(names[0], values):
+            ranked.append((0, min(rank, len(_IDS)), place))  # before columns that are called otherwise
+        elif share == 1 and last in _KEYS:
             ranked.append((0 if last not in _NAMES else 2, rank, place))
         elif share >= 0.9 and own:
             ranked.append((1, rank, place))
@@ -197,7 +207,7 @@ def _described(
     column["propertyUrl"] = known.predicates.get(folded(name)) or f"{base}{_word(name) or 'column'}"
     if folded(name) in _LABELS and folded(name) not in known.predicates:
         column["propertyUrl"] = "http://www.w3.org/2000/01/rdf-schema#label"
-    separator = None if is_key else _separator(distinct)
+    separator = None if is_key else _separator(distinct, named=folded(name) in _LABELS)
     if separator is not None:
         column["separator"] = separator
         distinct = list(
@@ -239,8 +249,11 @@ def _read(title: str) -> tuple[str, str | None, str | None]:
     return name.strip(" _"), unit, language
 
 
-def _separator(values: Sequence[str]) -> str | None:
-    """What parts the lists of a column's distinct cells: short parts, in a fifth of the cells at least."""
+def _separator(values: Sequence[str], *, named: bool) -> str | None:
+    """What parts the lists of a column's distinct cells: short parts, in a fifth of the cells at least.
+
+    A comma parts no cells of a column that is `named` a name.
+    """
     if any(map(_iri, values[:20])) and not any(mark in value for value in values for mark in ("|", "; ", " ;")):
         return None
     for mark in ("|", ";", ","):
@@ -249,7 +262,7 @@ def _separator(values: Sequence[str]) -> str | None:
         if len(having) < max(0.2 * len(values), 1) or not all(parts) or sum(map(len, parts)) > _LONG / 2 * len(parts):
             continue
         if mark == ",":
-            if all(re.fullmatch(r"[+-]?[\d.,\s]+", value) for value in having):
+            if named or all(re.fullmatch(r"[+-]?[\d.,\s]+", value) for value in having):
                 continue  # numbers
             single = {value.strip() for value in values if mark not in value}
             again = sum(times > 1 or part in single for part, times in Counter(parts).items())
@@ -260,11 +273,13 @@ def _separator(values: Sequence[str]) -> str | None:
 
 
 def _is_record(having: Sequence[str], mark: str, single: set[str]) -> bool:
-    """Whether cells have as many parts each, and each part its place: a name in two parts, no list."""
-    split = [tuple(part.strip() for part in value.split(mark)) for value in having]
+    """Whether cells have as many parts each, and nearly each part its place: a name in two parts, no list."""
+    split = [[part.strip() for part in value.split(mark)] for value in having]
+    split = [parts[:-1] if len(parts) > 2 and parts[-1].lower() in _SUFFIXES else parts for parts in split]
     places = [set(place) for place in zip(*split, strict=False)]
-    apart = sum(map(len, places)) == len(set().union(*places))
-    return len(set(map(len, split))) == 1 and apart and not single & set().union(*places)
+    every = set().union(*places)
+    apart = sum(map(len, places)) - len(every) <= _PLACELESS * len(every)
+    return len(set(map(len, split))) == 1 and apart and not single & every
 
 
 def _link(
@@ -363,7 +378,7 @@ def _word(name: str) -> str:
     return word[:1].lower() + word[1:]
 
 
-def _class(stem: str) -> str:
+def class_name(stem: str) -> str:
     """The name of a class for the rows of a file: "people" stays, "cities" is City."""
     word = _word(stem)
     if word.endswith("ies"):

@@ -8,16 +8,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyoxigraph as ox
 
 from worlds.errors import ArgumentError
 from worlds.graph.sources import Source
+from worlds.quads.dictionary import Ids
 from worlds.quads.namespaces import Namespaces
-from worlds.sources.tables.mapping import TableMapping, placed, read_mapping
-from worlds.sources.tables.proposing import Known, folded, propose
+from worlds.quads.patterns import Patterns
+from worlds.sources.tables.mapping import TYPE, TableMapping, placed, read_mapping
+from worlds.sources.tables.proposing import Known, class_name, folded, propose
 from worlds.sources.tables.quads import Told, parts, source_of
 from worlds.sources.tables.reading import ENDINGS, Table
 
+if TYPE_CHECKING:
+    from worlds.entities.schema import ClassSummary, PredicateSummary, Schema
+
+_hostless = re.compile(r"https?:(?!//[^/?#:])").match  # IRIs that a parser takes, and nobody means
 _KEYS = 100_000  # of another table, that are compared
 Best = Callable[[str, tuple[str, ...] | None], tuple[str, tuple[str, ...]] | None]
 """Gives the entity that a name means for sure, of some classes or of any: its IRI and its classes."""
@@ -29,13 +38,15 @@ class Tables:
     def __init__(
         self,
         namespaces: Namespaces,
-        predicates: Callable[[], Iterable[tuple[str, str | None]]],
+        patterns: Patterns,
+        schema: Callable[[], Schema],
         best: Best,
         exists: Callable[[Sequence[str]], set[str]],
     ) -> None:
-        """`predicates` gives those in use with their labels, `exists` those of some IRIs that something is said of."""
+        """`schema` gives the overview of a world, `exists` those of some IRIs that something is said of."""
         self._namespaces = namespaces
-        self._predicates = predicates
+        self._patterns = patterns
+        self._schema = schema
         self._best = best
         self._exists = exists
 
@@ -90,11 +101,10 @@ class Tables:
     def proposed(self, paths: Sequence[Path], base: str | None) -> list[dict[str, Any]]:
         """A mapping for each of some tables that belong together, as CSVW metadata."""
         base = "https://example.org/" if base is None else base
-        named = [(folded(one), iri) for iri, label in self._predicates() for one in (_local(iri), label or "")]
-        known = Known({name: iri for name, iri in named if name}, self._entities)
+        known = self._known(paths)
         keys: dict[str, tuple[str, frozenset[str]]] = {}
         for path in paths if len(paths) > 1 else ():
-            alone = propose(path, known, base)["tableSchema"]
+            alone = propose(path, known[path], base)["tableSchema"]
             name = alone.get("primaryKey")
             if name is not None and "{" + name + "}" in alone["aboutUrl"]:
                 place = [column["name"] for column in alone["columns"]].index(name)
@@ -102,7 +112,28 @@ class Tables:
                 taken = frozenset(value for value in values if isinstance(value, str))
                 keys[path.stem] = (alone["aboutUrl"].replace("{" + name + "}", "{key}"), taken)
         others = {path: {name: one for name, one in keys.items() if name != path.stem} for path in paths}
-        return [propose(path, known, base, others[path]) for path in paths]
+        return [propose(path, known[path], base, others[path]) for path in paths]
+
+    def _known(self, paths: Sequence[Path]) -> dict[Path, Known]:
+        """What the world has for each table: of predicates with one name, the one that the table's class uses most."""
+        schema = self._schema()
+        prefixes = self._namespaces.prefixes
+        classes = _named(schema.classes, prefixes)
+        predicates = _named([one for one in schema.predicates if one.quads > 1], prefixes)
+        found = {}
+        for path in paths:
+            kind = next(iter(classes.get(folded(class_name(path.stem)), ())), None)
+            chosen = {name: iris[0] for name, iris in predicates.items()}
+            several = {name: iris for name, iris in predicates.items() if len(iris) > 1}
+            if kind is not None and several:
+                instances = self._subjects(TYPE, ox.NamedNode(kind))
+                uses = {iri: np.isin(self._subjects(iri), instances).sum() for iris in several.values() for iri in iris}
+                chosen |= {name: max(iris, key=uses.__getitem__) for name, iris in several.items()}
+            found[path] = Known(chosen, self._entities, kind)
+        return found
+
+    def _subjects(self, predicate: str, value: ox.NamedNode | None = None) -> Ids:
+        return self._patterns.matching((None, ox.NamedNode(predicate), value), None)[:, 0]
 
     def _entities(self, names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
         """Of names, or of IRIs, those that mean one entity for sure."""
@@ -110,6 +141,20 @@ class Tables:
             return {iri: (iri, ()) for iri in self._exists(names)}
         found = {name: self._best(name, None) for name in names}
         return {name: best for name, best in found.items() if best is not None}
+
+
+def _named(found: Iterable[ClassSummary | PredicateSummary], prefixes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Folded local name or label → the IRIs, the commonest first.
+
+    IRIs without a host, and prefixed names that were taken for IRIs, are left out.
+    """
+    named: dict[str, list[str]] = {}
+    for one in found:
+        iri = str(one.iri)
+        if not _hostless(iri) and iri.partition(":")[0] not in prefixes:
+            for name in {folded(_local(iri)), folded(one.label or "")} - {""}:
+                named.setdefault(name, []).append(iri)
+    return named
 
 
 def _local(iri: str) -> str:
