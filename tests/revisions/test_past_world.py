@@ -20,6 +20,7 @@ from tests.support.embedder import HashingEmbedder
 from worlds import World
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.verbs.table import VERBS
+from worlds.world import connection_of
 
 EX = "https://example.org/"
 WORDS = "river stone bridge garden window mountain harbour lantern forest meadow".split()  # noqa: SIM905
@@ -194,3 +195,20 @@ def test_threads_read_several_revisions_and_close_them(tmp_path: Path) -> None:
             thread.join(120)
         assert wrong == []
         assert not [thread for thread in threads if thread.is_alive()]
+
+
+def test_a_revision_that_is_being_read_keeps_its_copy_while_others_are_read(tmp_path: Path) -> None:
+    with opened(tmp_path / "kb.db") as world:
+        for number in range(6):
+            world.add([(f"{EX}{number}", RDFS.label, Literal(f"the bridge {number}"))])
+        first = world.at(1)
+        connection = connection_of(first)
+        with connection.snapshot():
+            before = connection.value("SELECT count(*) FROM quads")
+            for number in range(2, 7):
+                assert len(world.at(number)) == number
+            assert connection.value("SELECT count(*) FROM quads") == before == 1
+        for number in range(2, 7):
+            assert len(world.at(number)) == number
+        assert connection.value("SELECT count(*) FROM quads") == 0, "it gave its copy back"
+        assert len(first) == 1

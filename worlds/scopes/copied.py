@@ -140,7 +140,7 @@ class Copy:
         if not self._connection.lock.acquire(blocking=wait):
             return False
         try:
-            if self._own._sparql.idle or wait:
+            if wait or (self._own._sparql.idle and not self._connection.in_use):
                 self._own._sparql.drop()
                 self._connection.renew()
                 self._made = False

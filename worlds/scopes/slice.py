@@ -52,6 +52,11 @@ class ViewConnection(Connection):
         self.path = path  # what errors name
         self.renew()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether a snapshot or a transaction is open."""
+        return bool(self._depth or self._reading)
+
     def renew(self, file: str = ":memory:", encryption_key: str | None = None) -> None:
         """Begin again with an empty database, or with a world in a file that nobody else has."""
         with self.lock:
