@@ -4,6 +4,8 @@
 python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
 python3 dev.py test          set up, then format check, lint, types, layers and tests
 python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/search
+python3 dev.py test --changed [COMMIT]
+                             set up, then the tests that the difference to a commit (HEAD) reaches, but for slow ones
 python3 dev.py attack ARG... set up, then look for crashes and hangs: --minutes 2 --seed 7
 python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
 """
@@ -78,6 +80,14 @@ def main() -> None:
         call(python, "-m", "tests.attack", *arguments)
     elif verb == "run":
         call(python, *arguments)
+    elif arguments[:1] == ["--changed"]:
+        named = (python, "-m", "tests.support.changed", *arguments[1:])
+        tests = subprocess.run(named, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+        print("Nothing that changed has tests." if not tests else f"{len(tests)} files of tests", flush=True)
+        if tests:
+            quick = () if all("/page/" in test for test in tests) else ("-m", "not slow")
+            if (code := run(python, "-m", "pytest", "-q", "-n", "2", *quick, *tests)) not in (0, 5):
+                sys.exit(code)  # 5: all of them are slow
     elif arguments:
         call(python, "-m", "pytest", *arguments)
     else:
@@ -86,7 +96,7 @@ def main() -> None:
         # Tests wait for servers and for time limits: types and layers are looked at beside them.
         with subprocess.Popen([python, "-m", "mypy"], cwd=ROOT) as types:
             call(str(PYTHON.with_name("lint-imports")), "--no-cache")
-            if run(python, "-m", "pytest", "-n", "2", "--dist", "worksteal"):
+            if run(python, "-m", "pytest", "-n", "2", "--dist", "worksteal", "--durations", "10"):
                 print("What failed is tried once more, by itself: beside others, a test may lack time.", flush=True)
                 call(python, "-m", "pytest", "--last-failed", "--last-failed-no-failures", "none")
         if types.returncode:

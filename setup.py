@@ -8,7 +8,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-BUNDLE = runpy.run_path(str(Path(__file__).with_name("worlds") / "server" / "bundle.py"))
+BUNDLE = runpy.run_path(str(Path(__file__).with_name("worlds") / "doors" / "server" / "bundle.py"))
 WANTED = not os.environ.get("WORLDS_WITHOUT_NODE")
 # PyPI has a Node.js for these; elsewhere the page has its plain editor.
 MACHINES = ("x86_64", "amd64", "aarch64", "arm64")

@@ -17,7 +17,7 @@ from typing import Any
 
 import worlds
 from benchmarks.common import environment, median, table
-from worlds.embedders import resolve_embedder
+from worlds.core.embedders import resolve_embedder
 
 
 class Timed:

@@ -23,9 +23,9 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.common import environment
 from benchmarks.common import table as print_table
+from worlds.core.quads.matching import assigned, match
 from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
-from worlds.quads.matching import assigned, match
 
 EDITS, ROUNDS = 500, 3
 OLD, NEW = 1_000_000_000, 1_500_000_000  # ids

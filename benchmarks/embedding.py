@@ -25,12 +25,12 @@ from pathlib import Path
 
 import worlds
 from benchmarks.common import Sentences, environment, median, table, vocabulary
-from worlds.embedders import Embedder
-from worlds.embedders.exported import FILES
-from worlds.embedders.runner import Runner
+from worlds.core.embedders import Embedder
+from worlds.core.embedders.exported import FILES
+from worlds.core.embedders.runner import Runner
 
 BATCH = 8
-SEARCH = "import worlds.cli; worlds.cli.main()"
+SEARCH = "import worlds.doors.cli; worlds.doors.cli.main()"
 WITHOUT_ONNX = f"import sys; sys.modules['onnxruntime'] = None; {SEARCH}"
 
 

@@ -22,7 +22,7 @@ from benchmarks.quality import MODES, ranking, shown
 from benchmarks.quality_cache import CachedEmbedder, default_folder
 from benchmarks.quality_measures import measure
 from benchmarks.quality_sets import COLLECTIONS, JudgedSet, Triple, find_set, shared_data
-from worlds.embedders import resolve_embedder
+from worlds.core.embedders import resolve_embedder
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -24,7 +24,7 @@ from benchmarks.load import generate
 
 def without_history() -> None:
     """Let this process make worlds that keep no history. They can be loaded once, and no more."""
-    import worlds.file.opening
+    import worlds.core.file.opening
     import worlds.sql
 
     schema = worlds.sql.schema()
@@ -51,7 +51,7 @@ def load(source: Path, target: Path, *, history: bool) -> None:
 
     if not history:
         without_history()
-    with worlds.open(target, embedder=None) as world:
+    with worlds.open(target, embedder=None, sparql_index="memory") as world:
         began, cpu = time.perf_counter(), time.process_time()
         change = world.load(source)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -62,7 +62,7 @@ def undo(target: Path, source: Path) -> dict[str, float]:
     """Load more into a world, and undo it: seconds of CPU."""
     import worlds
 
-    with worlds.open(target, embedder=None) as world:
+    with worlds.open(target, embedder=None, sparql_index="memory") as world:
         times = []
         for call in (
             lambda: world.load(source),

@@ -5,7 +5,7 @@ fitted without all sets of its kind: products, papers, vocabularies, siblings, p
 .5 (of .9) on; the calibration error is the expected difference between a score and how often it holds, in ten equal
 bins, of the pairs from .1 on. Seconds are of the processor, megabytes the peak of a process that loads the set and
 judges it. With weights without the kind, the error is also told of probabilities that decisions on 30, 50 and 100 pairs
-make of the scores. `--fit` writes the weights for all sets to worlds/curation/duplicates/weights.json.
+make of the scores. `--fit` writes the weights for all sets to worlds/extras/curation/duplicates/weights.json.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from benchmarks.judgement_sets import (
     sources,
 )
 from benchmarks.resolving import fit
-from worlds.curation.columns.table import Table
-from worlds.curation.duplicates.judging import Fitted, Where, features, lead, odds, scores_of
-from worlds.curation.duplicates.pairs import Candidates
-from worlds.revisions.scale import learned
+from worlds.core.history.scale import learned
+from worlds.extras.curation.columns.quad_columns import QuadTable
+from worlds.extras.curation.duplicates.match_probability import Fitted, Where, features, lead, odds, scores_of
+from worlds.extras.curation.duplicates.pairs import CandidatePairs
 
 KINDS: Mapping[str, str] = {
     **dict.fromkeys(SOURCES, "products"), "dblp-acm": "papers",
@@ -64,7 +64,7 @@ MOST = 1_500  # pairs of a set that are one, and that are two, drawn to fit on; 
 class Compared(NamedTuple):
     """The candidates of a set, with all that is known of them."""
 
-    candidates: Candidates
+    candidates: CandidatePairs
     features: np.ndarray
     right: np.ndarray  # which of them are one
     taken: np.ndarray | None
@@ -120,8 +120,8 @@ def compared(name: str, wheel: Path | None) -> Compared:
         world.add(quads)
         del quads
         start = time.process_time()
-        with world._connection.snapshot():
-            table = Table(world._connection, world._dictionary)
+        with world._core.connection.snapshot():
+            table = QuadTable(world._core.connection, world._core.dictionary)
             between = (ox.DefaultGraph(), COPY) if two else None
             pairs, found, weights = world._duplicates.compared(table, between=between)
             rows = features(found, weights, "between" if two else "within")
@@ -287,7 +287,7 @@ def main() -> None:
         if options.fit:
             weights[where] = fitted(sets, where)
     if options.fit:
-        place = Path(worlds.__file__).parent / "curation" / "duplicates" / "weights.json"
+        place = Path(worlds.__file__).parent / "extras" / "curation" / "duplicates" / "weights.json"
         lines = [f"{json.dumps(where)}: {json.dumps(weights[where])}" for where in weights]
         place.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

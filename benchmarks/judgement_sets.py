@@ -27,9 +27,9 @@ import pyoxigraph as ox
 
 from benchmarks.catalogue import catalogue
 from benchmarks.quality_sets import shared_data
-from worlds.curation.columns.vocabularies import PART_OF
+from worlds.core.texts.policy import DEFAULT_ROLES
+from worlds.extras.curation.columns.vocabularies import PART_OF
 from worlds.graph.terms import RDF
-from worlds.texts.policy import DEFAULT_ROLES
 
 VOCABULARIES = ("uat", "d3fend", "fibo", "physh")
 SOURCES = {"abt-buy": "|", "amazon-google": "#", "dblp-acm": "%", "walmart-amazon": "|"}  # and what parts their columns

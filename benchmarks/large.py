@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import worlds
 from benchmarks.common import STOP_WORDS, environment, median, table, vocabulary
-from worlds.search.words import to_match
+from worlds.core.search.words import expression, read_query
 from worlds.sql.by_libsql import library
 
 EX = "https://example.org/"
@@ -272,10 +272,10 @@ class Peer:
         best = np.argpartition(-similarity, min(100, len(similarity)) - 1)[:100]
         best = best[np.argsort(-similarity[best])]
         near = (best if eligible is None else eligible[best]) + 1
-        wanted, given = "", (to_match(text),)
+        wanted, given = "", (expression(*read_query(text)),)
         if eligible is not None:
             wanted = " AND +rowid IN (SELECT value FROM json_each(?))"
-            given = (to_match(text), str((eligible + 1).tolist()))  # type: ignore[assignment]
+            given = (expression(*read_query(text)), str((eligible + 1).tolist()))  # type: ignore[assignment]
         sql = f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?{wanted} ORDER BY bm25(chunks_fts) LIMIT 100"
         scores: dict[int, float] = {}
         for ranked in (near.tolist(), [row for (row,) in self.connection.execute(sql, given).fetchall()]):

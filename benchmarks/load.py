@@ -54,7 +54,7 @@ def load_world(source: Path, target: Path) -> None:
     import worlds
     from worlds.world import connection_of
 
-    with worlds.open(target, embedder=None) as world:
+    with worlds.open(target, embedder=None, sparql_index="memory") as world:
         began, worked = time.perf_counter(), time.process_time()
         change = world.load(source)
         seconds, cpu = time.perf_counter() - began, time.process_time() - worked

@@ -42,6 +42,9 @@ VIEWS: dict[str, tuple[dict[str, str], str]] = {  # name → the state, and its 
     "query": ({"query": f"SELECT ?o {{ <{EX}p5> ?p ?o }}"}, ".results-head"),
     "update": ({"query": f'INSERT DATA {{ <{EX}p5> <{EX}x> "y" }}'}, ".output .diff"),
     "history": ({"history": "2"}, ".diff"),
+    "browse": ({"browse": ""}, ".tree-links a"),
+    "tree": ({"browse": "http://www.w3.org/2000/01/rdf-schema#subClassOf"}, ".tree-name"),
+    "members": ({"browse": f"{EX}Person"}, ".member-list a"),
 }
 
 

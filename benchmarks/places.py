@@ -17,7 +17,7 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.common import environment, median, table
 from benchmarks.sparql import EX, QUADS_AN_ENTITY, SHAPES, quads
-from worlds.sparql.index import PLACES
+from worlds.core.sparql.index import PLACES
 
 
 def cpu(work: Callable[[], object]) -> float:

@@ -19,7 +19,7 @@ import worlds
 from benchmarks.common import environment, table
 from benchmarks.quality import shared_data
 from benchmarks.quality_cache import CachedEmbedder, default_folder
-from worlds.embedders import resolve_embedder
+from worlds.core.embedders import resolve_embedder
 
 _FRAMES = ("what is related to {}", "which {} are there and what do they belong to", "tell me who is behind {}")
 _FIRST = 5

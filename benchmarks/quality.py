@@ -42,8 +42,8 @@ from benchmarks.quality_sets import (
     find_set,
     shared_data,
 )
-from worlds.embedders import resolve_embedder
-from worlds.texts.policy import ChunkSize
+from worlds.core.embedders import resolve_embedder
+from worlds.core.texts.policy import ChunkSize
 
 DEPTH = 100  # hits that are asked for
 PROFILE = "urn:worlds:profile"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worlds import Embedder
-from worlds.embedders import count_tokens, fingerprint
+from worlds.core.embedders import count_tokens, fingerprint
 
 _AT_ONCE = 64  # texts embedded before they are written down: what an interrupted run loses at most
 

@@ -25,7 +25,7 @@ import worlds
 from benchmarks.common import environment, table
 from benchmarks.quality import shared_data
 from benchmarks.quality_cache import CachedEmbedder, default_folder
-from worlds.embedders import resolve_embedder
+from worlds.core.embedders import resolve_embedder
 
 _DEPTHS = (2, 5, 10)
 _EX = "http://example.org/"

@@ -28,9 +28,9 @@ from queue import Queue
 
 import worlds
 from benchmarks.common import Sentences, environment, median, milliseconds, table, vocabulary
-from worlds.remote.primary import Primary
-from worlds.remote.pushing import push
-from worlds.remote.status import Folder
+from worlds.extras.remote.file_transfer import push
+from worlds.extras.remote.primary import Primary
+from worlds.extras.remote.status import Folder
 
 EX = "http://example.org/"
 TRIP = 0.040  # seconds of a round trip, where there is to be one

@@ -4,7 +4,7 @@ A thousand names come from each of four vocabularies: labels as they are, with t
 letter dropped, doubled or swapped, two in long ones), or a part of them; identifiers and abbreviations that the data
 have; alternative labels that were taken out; labels of entities that were taken out. A quarter comes with a context:
 words of the entity's definition among words of another's. Each vocabulary is measured with weights fitted on the other
-three; `--fit` also prints those of worlds/entities/names.py, which are fitted on all.
+three; `--fit` also prints those of worlds/extras/entities/names.py, which are fitted on all.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.quality_cache import CachedEmbedder, default_folder
 from benchmarks.quality_sets import shared_data
-from worlds.embedders import Embedder, resolve_embedder
-from worlds.entities import names
-from worlds.entities.names import FEATURES
+from worlds.core.embedders import Embedder, resolve_embedder
+from worlds.core.texts.policy import DEFAULT_ROLES
+from worlds.extras.entities import names
+from worlds.extras.entities.names import FEATURES
 from worlds.graph.terms import to_rdflib
-from worlds.texts.policy import DEFAULT_ROLES
 
 VOCABULARIES = ("uat", "fibo", "d3fend", "physh")
 MOST_NAMES = 1000  # of each vocabulary, in equal parts of the kinds that it has
@@ -59,6 +59,13 @@ class Example(NamedTuple):
 
 def vocabulary(name: str) -> tuple[list[ox.Triple], list[Asked]]:
     """What a world is made of, and what it is asked."""
+    kept, asked, _ = _vocabulary(name)
+    return kept, asked
+
+
+def _vocabulary(
+    name: str, fifth: int = 0
+) -> tuple[list[ox.Triple], list[Asked], dict[Kind, list[tuple[str, str | None]]]]:
     file = next((shared_data() / name).glob("*.nt.gz"))
     triples = [quad.triple for quad in ox.parse(gzip.decompress(file.read_bytes()), ox.RdfFormat.N_TRIPLES)]
     chance = random.Random(name)
@@ -71,7 +78,7 @@ def vocabulary(name: str) -> tuple[list[ox.Triple], list[Asked]]:
         if role and english and isinstance(triple.subject, ox.NamedNode):
             texts[role][triple.subject.value].append(text.value)
     absent = {iri for iri in texts["label"] if _digest(iri) % 10 == 0}
-    hidden = {(iri, text) for iri, names in texts["alias"].items() for text in names if _digest(text) % 5 == 0}
+    hidden = {(iri, text) for iri, names in texts["alias"].items() for text in names if _digest(text) % 5 == fifth}
     kept = [
         triple
         for triple in triples
@@ -106,7 +113,13 @@ def vocabulary(name: str) -> tuple[list[ox.Triple], list[Asked]]:
                 words = chance.choice(definitions).split() + (own[0].split() if own else [])
                 context = " ".join(chance.sample(words, min(12, len(words))))
             asked.append((kind, text, context, iri))
-    return kept, asked
+    return kept, asked, kinds
+
+
+def hidden_aliases(name: str, fifth: int) -> tuple[list[ox.Triple], list[tuple[str, str]]]:
+    """What a world is made of without a fifth of the aliases, and all of these that no other entity has."""
+    kept, _, kinds = _vocabulary(name, fifth)
+    return kept, [(text, iri) for text, iri in kinds["hidden"] if iri is not None]
 
 
 def _digest(text: str) -> int:
@@ -147,7 +160,7 @@ def examples(name: str, embedder: Embedder | None) -> Iterator[Example]:
         )  # for speed
         world.add([(triple.subject, triple.predicate, triple.object) for triple in triples])
         for kind, text, context, iri in asked:
-            sought, close, known = world._resolver.compared(text, context=context)
+            ((sought, close, known),) = world._resolver.compared([(text, context)])
             found = names.ranked(sought, close, known)
             wanted = None if iri is None else to_rdflib(ox.NamedNode(iri))
             outcome = names.outcome(sought, close, [one for _, one in found], known)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import worlds
 from benchmarks.common import STOP_WORDS, Sentences, environment, median, table, vocabulary
-from worlds.search.words import to_match
+from worlds.core.search.words import expression, read_query
 from worlds.sql.by_libsql import library
 
 DIMENSION = 384
@@ -132,7 +132,7 @@ class Peer:
         depth = min(100, len(eligible))
         best = np.argpartition(-similarity, depth - 1)[:depth]
         best = eligible[best[np.argsort(-similarity[best])]]
-        match = to_match(text)
+        match = expression(*read_query(text))
         if every:
             sql = "SELECT rowid FROM fts WHERE fts MATCH ? ORDER BY bm25(fts) LIMIT 100"
             found = self.connection.execute(sql, (match,)).fetchall()

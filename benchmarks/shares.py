@@ -26,7 +26,7 @@ import httpx
 import worlds
 from benchmarks.common import environment, table
 from benchmarks.server import EMBEDDER
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 _GROUPING = "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p"
 _ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"

@@ -35,7 +35,7 @@ import httpx
 import worlds
 from benchmarks.common import environment, table
 from benchmarks.server import EMBEDDER
-from worlds.server.keys import KeyStore
+from worlds.doors.server.keys import KeyStore
 
 _KEPT = ("first", "second")
 _WORDS = ["heron", "kite", "lake", "pine", "river", "stone", "willow"]
@@ -161,8 +161,8 @@ def served(folder: Path, replica: bool) -> Iterator[tuple[list[str], list[str], 
             lambda: [check(folder / f"{k}.db") for k in _KEPT],
         )
         return
-    from worlds.remote.primary import Primary
-    from worlds.remote.pushing import push
+    from worlds.extras.remote.file_transfer import push
+    from worlds.extras.remote.primary import Primary
 
     with tempfile.TemporaryDirectory() as name, Primary(Path(name) / "primary") as primary:
         assert primary.keys is not None

@@ -129,7 +129,7 @@ def main() -> None:
     with worlds.open(embedder=None, vector_index=False) as world:
         world.add(quads(options.quads // QUADS_AN_ENTITY, seed=1))
         world.bind("ex", EX)
-        store = world._sparql.store()
+        store = world._core.sparql.store()
         print(f"{len(store):,} quads, {len(WELL_KNOWN_PREFIXES)} prefixes and one more are known")
         compare(world, store, options.rounds)
         conversion(world, options.rounds)

@@ -19,8 +19,8 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.quality_sets import shared_data
 from benchmarks.resolving import misspelt
-from worlds.texts.policy import DEFAULT_ROLES
-from worlds.texts.profiles import words_of
+from worlds.core.texts.policy import DEFAULT_ROLES
+from worlds.core.texts.profiles import words_of
 
 VOCABULARIES = ("d3fend", "fibo")
 _IDLE = (

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 import worlds
 from benchmarks.common import environment, table
 from benchmarks.quality_sets import shared_data
-from worlds.texts.policy import DEFAULT_ROLES
+from worlds.core.texts.policy import DEFAULT_ROLES
 
 GRAPHS = ("fibo", "d3fend", "metaqa-movies")
 _IDLE = ("rdf-syntax-ns#first", "rdf-syntax-ns#rest")

@@ -73,7 +73,7 @@ def python() -> str:
 def errors() -> str:
     """Every error, from its docstring."""
     import worlds
-    from worlds.cli.errors import EXIT_CODES
+    from worlds.doors.cli.exit_codes import EXIT_CODES
 
     names = [name for name in worlds.__all__ if is_error(getattr(worlds, name))]
     tree = inspect.getdoc(worlds.errors) or ""
@@ -126,7 +126,7 @@ def commands() -> str:
     """Every command with its arguments and options."""
     import typer
 
-    from worlds.cli import app
+    from worlds.doors.cli import app
 
     parts = ["# Command line", "", "`worlds COMMAND --help` shows the same.", ""]
     for name, command in _commands(typer.main.get_command(app), "worlds"):
@@ -196,7 +196,7 @@ def settings() -> str:
 
 def search_options() -> str:
     """The table of a search's options; docs/search.md holds it, and a test compares the two."""
-    from worlds.search.options import OPTIONS
+    from worlds.core.search.options import OPTIONS
 
     kinds = {
         "integer": "a whole number",
@@ -206,6 +206,7 @@ def search_options() -> str:
         "texts": "an IRI, or a list",
         "numbers": "numbers, one a dimension",
         "json": "a mapping",
+        "revision": "a number, a tag or a time",
     }
     special = {
         "languages": "a tag, or a list",
@@ -225,7 +226,7 @@ def search_options() -> str:
 
 def http() -> str:
     """Every endpoint of the server, from its OpenAPI document."""
-    from worlds.server.api.openapi import document
+    from worlds.doors.server.api.openapi import document
 
     described = document(None)
     parts = [
@@ -260,8 +261,8 @@ def tools() -> str:
     import asyncio
 
     import worlds
-    from worlds.mcp.server import WorldServer
-    from worlds.mcp.toolbox import Service
+    from worlds.doors.mcp.server import WorldServer
+    from worlds.doors.mcp.toolbox import Service
 
     async def listed() -> Any:
         with worlds.open(embedder=None) as world:
@@ -304,7 +305,7 @@ DOORS = (("command", "command line"), ("http", "HTTP"), ("agents", "agents"))
 
 def doors() -> str:
     """The tables of docs/verbs.md: each verb at each door, other names, and what a door leaves out with the reason."""
-    from worlds.server.api.operations import operations
+    from worlds.doors.server.api.operations import operations
     from worlds.verbs.table import VERBS
 
     routes = {one.name: f"`{one.method} {one.path}`" for one in operations()}
@@ -366,7 +367,7 @@ def doors() -> str:
 def verbs() -> str:
     """Every verb with its signature, its options, its errors and the same call at the other doors."""
     import worlds
-    from worlds.search.options import REQUIRED
+    from worlds.core.search.options import REQUIRED
     from worlds.verbs.table import VERBS
 
     parts = ["# Every verb\n\nThe options, with what each door calls them; *no* where a door has no such option.\n"]

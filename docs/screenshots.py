@@ -134,6 +134,7 @@ SHOTS: dict[str, tuple[dict[str, str], str]] = {  # name → the state, and what
     "start": ({}, ".figures"),
     "search": ({"q": "soil from another world", "languages": "en"}, ".facet"),
     "explanation": ({"q": "who walked on the moon", "languages": "en"}, ".facet"),
+    "browse": ({"browse": f"{EX}schema#Rover", "facet": f"{EX}schema#agency"}, ".member-facets .facet"),
     "entity": ({"entity": f"{EX}Sojourner"}, ".short-list"),
     "who": ({"entity": f"{EX}Spirit"}, ".entity-acts .actions"),
     "edit": ({"edit": f"{EX}Sojourner"}, ".field"),

@@ -1,4 +1,4 @@
-"""What an address on the network gives, of hosts that are allowed by name."""
+"""Documents fetched from addresses on the network, of hosts that are allowed by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMEOUT = 60  # seconds without a byte
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What an address gave: its bytes, the media type that it names, and the URL that it led to."""
+    """The answer of an address: its bytes, the media type that it names, and the URL that it led to."""
 
     data: bytes
     media: str
@@ -51,7 +51,7 @@ def fetched(
 
 
 def response_of(url: str, allow_network: bool | Collection[str], accept: str, authorization: str | None = None) -> Any:
-    """The answer of an address, whose host has to be allowed, as those that it leads to; OpenError."""
+    """The response of an address; its host, and the hosts of its redirects, must be allowed; OpenError."""
     import urllib.request  # slow to import, and seldom needed
     from http.client import HTTPException
 

@@ -28,7 +28,7 @@ class Bounds(Protocol):
 
 
 def bounds(format: str, name: str) -> Bounds:
-    """What looks at a document of a format but RDF/XML; `name` is the document's, for the errors."""
+    """The check of a document of a format but RDF/XML; `name` is the document's, for the errors."""
     return Json(name) if format == "jsonld" else TripleTerms(name)
 
 
@@ -49,7 +49,7 @@ class TripleTerms:
         self._rest = b""  # what may be the beginning of a mark
 
     def check(self, data: bytes) -> None:
-        """Look at the next piece of the document, before the parser does; ParseError for what is too deep."""
+        """Check the next piece of the document before the parser reads it; ParseError for deep nesting."""
         data = self._rest + data
         self._rest = data[len(data.rstrip(b"<\\")) :][-3:]
         if not (self._depth or self._before_comment) and b"<<(" not in data:
@@ -77,7 +77,7 @@ _DEEPEST_TERMS = 1000  # more than what a world takes, for a text may hold some 
 
 
 class Xml:
-    """Refuses XML that nests deep, what is not well-formed at its end, and entities that stand for long texts.
+    """Refuses deeply nested XML, XML that is not well-formed at its end, and entities with long texts.
 
     The time of the parser grows with the square of the depth, and with that of the number of attributes. It does not
     complain of a document that breaks off between two elements. Ten lines of nested entities can make a terabyte.

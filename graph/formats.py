@@ -55,7 +55,7 @@ _BY_NAME = {
 def find_format(name: str) -> Format:
     """The format of a name, an extension (with or without its dot) or a media type; `ValueError` if none."""
     if not isinstance(name, str):
-        raise TypeError(f"a format is named by a str, not {name!r}")
+        raise TypeError(f"a format must be named by a str, not {name!r}")
     found = _BY_NAME.get(name.partition(";")[0].strip().lower().removeprefix("."))
     if found is None:
         raise ValueError(f"{name!r} is not a format: use one of {', '.join(FORMATS)}, or a media type")
@@ -103,7 +103,7 @@ def rdflib_quads(graph: rdflib.Graph) -> Iterator[ox.Quad]:
             yield ox.Quad(convert(subject), convert(predicate), convert(object_), graphs.get(name) or convert(name))
         except (TypeError, ValueError) as error:
             triple = (subject, predicate, object_)
-            raise ParseError(f"rdflib holds what is not RDF, {triple!r}: {error}") from error
+            raise ParseError(f"the rdflib graph holds a triple that is not RDF, {triple!r}: {error}") from error
 
 
 # --- writing --------------------------------------------------------------------------------------------

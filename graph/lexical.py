@@ -88,7 +88,7 @@ class LexicalForms:
     """Which stored terms the terms of a SPARQL store stand for, where these are others; terms as Turtle has them."""
 
     def __init__(self, is_used: Callable[[Sequence[Any]], Sequence[bool]], known: str = "{}") -> None:
-        """`is_used` says which terms are objects of quads in the file; `known` is what `dump` gave."""
+        """`is_used` tells which terms are objects of quads in the file; `known` is the output of `dump`."""
         self._is_used = is_used
         self._given: dict[str, list[str]] = json.loads(known)  # by the store's form; the store's own too, if given
         self.wide = self._given.pop(_WIDE, None) is not None  # whether a number may be wider than the store's
@@ -99,7 +99,7 @@ class LexicalForms:
         return bool(self._given)
 
     def learn(self, terms: Iterable[Any], *, used: bool = True) -> list[Learned]:
-        """Take in terms of the file, in the forms that were given; gives what `unlearn` takes back.
+        """Learn the given forms of terms of the file; returns the value that `unlearn` reverses.
 
         `used`: whether they are surely objects of quads, and not only known to the file.
         """
@@ -125,11 +125,11 @@ class LexicalForms:
         return [*((key, text, True) for key, text in added), *gone]
 
     def changed(self, gone: Iterable[Any], come: Iterable[Any]) -> list[Learned]:
-        """Follow quads that went and others that came, by their objects; gives what `unlearn` takes back."""
+        """Follow removed and added quads, by their objects; returns the value that `unlearn` reverses."""
         return [*self.forget(gone), *self.learn(come)]
 
     def forget(self, terms: Iterable[Any]) -> list[Learned]:
-        """Take note that quads with these objects are gone; gives what `unlearn` takes back."""
+        """Record that quads with these objects were removed; returns the value that `unlearn` reverses."""
         if not self._given:
             return []
         held = [term for term in terms if is_by_value(term)]
@@ -160,7 +160,7 @@ class LexicalForms:
         return [(key, text)]
 
     def unlearn(self, learned: Sequence[Learned]) -> None:
-        """Take back what was learned and forgotten: the file is as it was before."""
+        """Reverse `learn` and `forget`: the file is as it was before."""
         for key, text, came in reversed(learned):
             if came:
                 self._drop(key, text)

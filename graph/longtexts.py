@@ -95,7 +95,7 @@ class LongTexts:
         return self._cut_at(b'"', before + piece, sure.end(), len(before))
 
     def _cut_at(self, quote: bytes, text: bytes, begin: int, new: int) -> bytes:
-        """Cut a string, of which the parser has what is before `new`, and no escape is open at `begin`."""
+        """Cut a string, of which the parser has the part before `new`; no escape is open at `begin`."""
         cut = _INSIDE[quote](text, begin, max(new, begin)).end()
         if cut < new:  # in an escape, of at most 12 characters
             cut = _INSIDE[quote](text, cut, cut + 12).end()

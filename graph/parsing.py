@@ -14,13 +14,13 @@ from worlds.graph.bounds import bounds
 from worlds.graph.formats import FORMATS
 from worlds.graph.longtexts import LongTexts
 from worlds.graph.rdfxml import RdfXml
-from worlds.graph.sources import Source
+from worlds.graph.sources import Input
 
 _PIECE = 1 << 16
 
 
 @contextmanager
-def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) -> Iterator[Parsed]:
+def parsing(source: Input, *, on_bytes: Callable[[int], object] | None = None) -> Iterator[Parsed]:
     """The quads of a source, streamed: `with parsing(source) as quads: …`.
 
     Blank nodes keep the labels of the file. Language tags are
@@ -35,7 +35,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
         texts = LongTexts(format.rdf, source.name)
-        reader = _Reader(stream, source, texts)
+        reader = _ParserStream(stream, source, texts)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -54,7 +54,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
 class Parsed:
     """The quads of a document, once, and at any time the prefixes met so far (RDF/XML gives none)."""
 
-    def __init__(self, parser: ox.QuadParser, quads: Iterator[ox.Quad], reader: _Reader) -> None:
+    def __init__(self, parser: ox.QuadParser, quads: Iterator[ox.Quad], reader: _ParserStream) -> None:
         self._parser, self._quads, self._reader = parser, quads, reader
 
     def __iter__(self) -> Iterator[ox.Quad]:
@@ -71,13 +71,13 @@ class Parsed:
         return self._reader.read_bytes
 
 
-class _Reader:
-    """What the parser reads from; whatever breaks the stream leaves it as a ParseError.
+class _ParserStream:
+    """The stream that the parser reads from; whatever breaks it leaves it as a ParseError.
 
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, source: Source, texts: LongTexts) -> None:
+    def __init__(self, stream: BinaryIO, source: Input, texts: LongTexts) -> None:
         self._stream, self._name, self._texts = stream, source.name, texts
         rdfxml = source.format == "rdfxml"
         self._guard = RdfXml(source.name, source.base) if rdfxml else bounds(source.format, source.name)
@@ -115,7 +115,7 @@ def _explain(error: SyntaxError) -> str:
 class _Stepper:
     """Hands out the first `start` bytes as asked, then one at a time; knows the place of the last one."""
 
-    def __init__(self, stream: _Reader, start: int) -> None:
+    def __init__(self, stream: _ParserStream, start: int) -> None:
         self._stream, self._start = stream, start
         self.line, self.column = 1, 0
 
@@ -131,11 +131,11 @@ class _Stepper:
         return data
 
 
-def _xml_place(source: Source, failed: _Reader) -> tuple[int | None, int | None]:
+def _xml_place(source: Input, failed: _ParserStream) -> tuple[int | None, int | None]:
     """Where RDF/XML broke: pyoxigraph doesn't say, so the part it read last is parsed again byte by byte."""
     try:
         with source.open() as stream:
-            reader = _Reader(stream, source, LongTexts(ox.RdfFormat.RDF_XML))
+            reader = _ParserStream(stream, source, LongTexts(ox.RdfFormat.RDF_XML))
             stepper = _Stepper(reader, failed.taken - failed.last)
             parser = ox.parse(stepper, ox.RdfFormat.RDF_XML, base_iri=source.base)  # type: ignore[arg-type]
             try:

@@ -40,7 +40,7 @@ _ROWS = {
 _SHAPES = {"H": "H, a word, a term and a dot", "PA": "PA, a prefix, an IRI and a dot", "PD": "PD, a prefix and a dot"}
 
 
-class Row(NamedTuple):
+class PatchRow(NamedTuple):
     """One row: `quad` of A and D, `name` of PA, PD and H, `value` of PA (an IRI) and of H (any term)."""
 
     code: Code
@@ -52,7 +52,7 @@ class Row(NamedTuple):
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def read_patch(stream: BinaryIO, source: str) -> Iterator[Row]:
+def read_patch(stream: BinaryIO, source: str) -> Iterator[PatchRow]:
     """The rows of a patch, streamed and checked; `source` is its name for the errors.
 
     ParseError, with line and column, for a row that is none, for transactions inside one another or not begun, for a
@@ -71,7 +71,7 @@ class _Patch:
     def _error(self, message: str, line: int, column: int = 1) -> ParseError:
         return ParseError(message, source=self._source, line=line, column=column)
 
-    def rows(self, stream: BinaryIO) -> Iterator[Row]:
+    def rows(self, stream: BinaryIO) -> Iterator[PatchRow]:
         lines = self._lines(stream)
         while block := list(islice(lines, _BLOCK)):
             first = self._line - len(block) + 1
@@ -117,7 +117,7 @@ class _Patch:
         column = len(line) - len(line.lstrip()) + 1
         raise self._error(f"{word[:20]!r} begins no row: use {', '.join(['A', 'D', *_ROWS])}", number, column)
 
-    def _changes(self, codes: list[Code], lines: list[bytes], first: int) -> Iterator[Row]:
+    def _changes(self, codes: list[Code], lines: list[bytes], first: int) -> Iterator[PatchRow]:
         """Rows of A and D; `first` is the number of the first line."""
         if not codes:
             return
@@ -131,7 +131,7 @@ class _Patch:
                 if line != b"\n" and not self._parsed(line, number):
                     raise self._error("a row that adds or deletes needs a triple or a quad", number)
         for code, quad in zip(codes, quads, strict=True):
-            yield Row(code, quad)
+            yield PatchRow(code, quad)
 
     def _parsed(self, text: bytes, first: int) -> list[ox.Quad]:
         try:
@@ -148,7 +148,7 @@ class _Patch:
                 self._parsed(line_, number)
             raise self._error(str(error), first) from error
 
-    def _other(self, code: str, line: bytes, number: int) -> Row:
+    def _other(self, code: str, line: bytes, number: int) -> PatchRow:
         """A row that is no change of a triple or quad."""
         try:
             text = line.decode().rstrip("\r\n")
@@ -159,17 +159,17 @@ class _Patch:
             raise self._error(f"the row should be {_SHAPES.get(code, f'{code} and a dot')}", number)
         if code in ("TX", "TC", "TA"):
             self._turn(code, number)
-            return Row(code)  # type: ignore[arg-type]  # one of them
+            return PatchRow(code)  # type: ignore[arg-type]  # one of them
         name = self._word(found, number)
         if code == "H":
             if self._begun:
-                raise self._error("a header stands before the first transaction and the first change", number)
-            return Row("H", None, name, self._term(found, number))
+                raise self._error("a header must come before the first transaction and the first change", number)
+            return PatchRow("H", None, name, self._term(found, number))
         self._begun = True
         if not is_prefix(name):
             raise self._error(f"{name!r} is not a prefix", number, found.start("word") + 1)
         if code == "PD":
-            return Row("PD", None, name)
+            return PatchRow("PD", None, name)
         value = self._term(found, number)
         if isinstance(value, ox.Literal):  # an IRI in quotes, as the specification has it
             try:
@@ -177,8 +177,8 @@ class _Patch:
             except ValueError as error:
                 raise self._error(f"{value.value!r} is not an IRI: {error}", number, found.start("term") + 1) from error
         if not isinstance(value, ox.NamedNode):
-            raise self._error("a prefix stands for an IRI", number, found.start("term") + 1)
-        return Row("PA", None, name, value)
+            raise self._error("a prefix must stand for an IRI", number, found.start("term") + 1)
+        return PatchRow("PA", None, name, value)
 
     def _turn(self, code: str, number: int) -> None:
         self._begun = True

@@ -13,7 +13,7 @@ from worlds.errors import ArgumentError
 from worlds.graph.terms import RDF, to_rdflib
 
 TripleTerms: TypeAlias = Literal["skip", "reify", "error"]
-"""What becomes of triple terms and of texts with a base direction where rdflib has no term for them.
+"""The treatment of triple terms and of texts with a base direction where rdflib has no term for them.
 
 "skip" leaves them out, and the log "worlds" counts them. "reify" makes statements of triple terms (RDF 1.1's
 reification, RDF Semantics D.1), and i18n datatypes of directions (JSON-LD 1.1, section 10.5). "error" is a ValueError.
@@ -27,9 +27,9 @@ _log = logging.getLogger("worlds")
 
 
 def expect_triple_terms(value: object, names: tuple[str, ...] = get_args(TripleTerms)) -> None:
-    """ArgumentError for what is no way to treat triple terms."""
+    """ArgumentError for an unknown treatment of triple terms."""
     if value not in names:
-        raise ArgumentError(f"triple_terms is {', '.join(names[:-1])} or {names[-1]}, not {value!r}")
+        raise ArgumentError(f"triple_terms must be {', '.join(names[:-1])} or {names[-1]}, not {value!r}")
 
 
 def is_plain(term: object) -> bool:
@@ -80,7 +80,7 @@ def _node(triple: ox.Triple) -> Any:
 
 
 def _statement(node: Any, triple: ox.Triple, rest: list[Any]) -> Iterator[Row]:
-    """What RDF 1.1 says of a triple without asserting it."""
+    """The statement of a triple by RDF 1.1, which does not assert it."""
     value: Any = triple.object
     if isinstance(value, ox.Triple):
         inner = _node(value)

@@ -39,7 +39,7 @@ def undeclared(head: bytes) -> bytes:
 
 
 class RdfXml(Xml):
-    """One document, piece by piece; see `Xml` for what is refused."""
+    """One document, piece by piece; `Xml` lists the refused parts."""
 
     def __init__(self, name: str | None, base: str | None) -> None:
         super().__init__(name)
@@ -91,7 +91,7 @@ class RdfXml(Xml):
             self._encoding = codecs.lookup(name).name
             "".encode(name)
         except LookupError as error:  # none, or none of texts
-            raise ParseError(f"the XML declares an encoding that is not known, {name}", source=self._name) from error
+            raise ParseError(f"the XML declares an unknown encoding, {name}", source=self._name) from error
         if ascii and self._encoding.startswith(("utf-16", "utf-32")):
             raise ParseError(f"the XML is not in {self._encoding}, as it says", source=self._name, line=1, column=1)
         if self._encoding != "utf-8":
@@ -124,7 +124,7 @@ class RdfXml(Xml):
             try:
                 base = given if outer is None else urljoin(outer, given)
             except ValueError as error:
-                self._refuse(f"xml:base is no IRI: {error}")
+                self._refuse(f"xml:base is not an IRI: {error}")
             self._bases.append((depth, base))
         if base != given or not values.keys().isdisjoint(_UNQUALIFIED):
             prefix = self._prefixes[-1][1] if self._prefixes else _PREFIX

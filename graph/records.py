@@ -77,7 +77,7 @@ Spare = As()
 
 
 class Record:
-    """A value that JSON can have: its fields, but for those that are `_untold`, and what is told `_also`."""
+    """A record for JSON: its fields, except the ones that are `_untold`, and the members named in `_also`."""
 
     __slots__ = ()
     _also: ClassVar[tuple[str, ...]] = ()
@@ -126,7 +126,7 @@ def _writers(kind: Any) -> tuple[tuple[str, Callable[[Any], Any] | None, bool], 
 
 
 def _writer(hint: Any) -> Callable[[Any], Any] | None:
-    """What makes JSON of a value; None where the value is JSON already."""
+    """The function that makes JSON of a value; None where the value is JSON already."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         chosen = next((one.write for one in hint.__metadata__ if one.write is not None), None)
@@ -172,7 +172,7 @@ _TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number", boo
 
 
 def schemas(kinds: Iterable[type]) -> dict[str, Any]:
-    """The JSON schemas (2020-12) of what `to_dict` of the classes gives, and of all in it, by the classes' names."""
+    """The JSON schemas (2020-12) of the `to_dict` of classes, and of all nested records, by the classes' names."""
     found: dict[str, Any] = {}
     named: dict[str, type] = {}
     waiting = list(kinds)
@@ -192,7 +192,7 @@ def schemas(kinds: Iterable[type]) -> dict[str, Any]:
 
 
 def schema(hint: Any, met: Callable[[type], object]) -> dict[str, Any]:
-    """The JSON schema of a type; the records in it are references, and are told to `met`."""
+    """The JSON schema of a type; the records in it are references, and are added to `met`."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         given = [one.schema for one in hint.__metadata__ if one.schema is not None]

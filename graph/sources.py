@@ -37,7 +37,7 @@ _Chunks = tuple[Iterator[bytes], Callable[[], object]]  # the bytes, and how to 
 
 
 @dataclass(frozen=True)
-class Source:
+class Input:
     """One input: `size` is in bytes as stored (compressed), None where unknown.
 
     One that is `apart` can be read by any process, and as often as need be.
@@ -89,7 +89,7 @@ def sources(
     base: str | None = None,
     allow_network: bool | Collection[str] = False,
     max_unpacked: int | None = None,
-) -> Iterator[Source]:
+) -> Iterator[Input]:
     """The inputs that `source` means, in order; they are opened one by one, as they are asked for.
 
     `source` is the path of a file, of a folder (every RDF file below it, sorted, hidden ones left out) or a
@@ -125,15 +125,15 @@ def is_local(source: object) -> bool:
 
 def _check_base(base: object) -> None:
     if not isinstance(base, str):
-        raise TypeError(f"a base is a str, not {base!r}")
+        raise TypeError(f"a base must be a str, not {base!r}")
     try:
         ox.NamedNode(base)
     except ValueError as error:
         raise ValueError(f"the base {base!r} is not an absolute IRI: {error}") from error
 
 
-def _found(item: object, format: str | None, allow_network: bool | Collection[str]) -> Iterator[Source]:
-    if isinstance(item, Source):
+def _found(item: object, format: str | None, allow_network: bool | Collection[str]) -> Iterator[Input]:
+    if isinstance(item, Input):
         yield item
     elif isinstance(item, list | tuple):
         for part in item:
@@ -159,7 +159,7 @@ def _found(item: object, format: str | None, allow_network: bool | Collection[st
 # --- files ----------------------------------------------------------------------------------------------
 
 
-def _of_path(path: str, format: str | None) -> Iterator[Source]:
+def _of_path(path: str, format: str | None) -> Iterator[Input]:
     files: list[Path]
     try:
         if not path:
@@ -208,7 +208,7 @@ def is_rdf(path: Path) -> bool:
     return b"http://www.w3.org/1999/02/22-rdf-syntax-ns#" in head or re.search(rb'"@[a-z]+"', head) is not None
 
 
-def _of_file(path: Path, format: str | None) -> Source:
+def _of_file(path: Path, format: str | None) -> Input:
     def chunks() -> _Chunks:
         file = path.open("rb", buffering=0)
         return _pieces(file), file.close
@@ -219,19 +219,19 @@ def _of_file(path: Path, format: str | None) -> Source:
         size = path.stat().st_size
     except OSError as error:
         raise OpenError(f"{path} cannot be opened: {error.strerror}") from error
-    source = Source(str(path), format or "", path.absolute().as_uri(), size, chunks, apart=True)
+    source = Input(str(path), format or "", path.absolute().as_uri(), size, chunks, apart=True)
     return source if format else replace(source, format=_guess(path, lambda: _head(source)))
 
 
 # --- streams --------------------------------------------------------------------------------------------
 
 
-def _of_bytes(data: bytes, format: str | None) -> Source:
-    source = Source("<bytes>", "", None, len(data), lambda: (_pieces(io.BytesIO(data)), _nothing), apart=True)
+def _of_bytes(data: bytes, format: str | None) -> Input:
+    source = Input("<bytes>", "", None, len(data), lambda: (_pieces(io.BytesIO(data)), _nothing), apart=True)
     return replace(source, format=format or sniff(_head(source)))
 
 
-def _of_stream(stream: Any, name: str, format: str | None, *, owned: bool = False) -> Source:
+def _of_stream(stream: Any, name: str, format: str | None, *, owned: bool = False) -> Input:
     """A file object from where it stands. One that can't be rewound can be opened once."""
     chunks: Callable[[], _Chunks]
     close = stream.close if owned else _nothing
@@ -247,11 +247,11 @@ def _of_stream(stream: Any, name: str, format: str | None, *, owned: bool = Fals
 
     else:
         chunks = _once(_pieces(stream), close)
-    source = Source(name, format or "", None, None, chunks)
+    source = Input(name, format or "", None, None, chunks)
     return source if format else _sniffed(source, PurePath(name), rewinds=start is not None)
 
 
-def _of_url(url: str, format: str | None, allow_network: bool | Collection[str]) -> Source:
+def _of_url(url: str, format: str | None, allow_network: bool | Collection[str]) -> Input:
     from http.client import HTTPException
 
     accept = ", ".join(media for known in FORMATS.values() for media in known.media_types)
@@ -271,7 +271,7 @@ def _of_url(url: str, format: str | None, allow_network: bool | Collection[str])
 
     base = response.geturl()
     chunks = _once(pieces(), response.close)
-    source = Source(url, format or "", base, None if size < 0 else size, chunks)
+    source = Input(url, format or "", base, None if size < 0 else size, chunks)
     if format:
         return source
     try:
@@ -291,7 +291,7 @@ def _once(chunks: Iterator[bytes], close: Callable[[], object]) -> Callable[[], 
     return take
 
 
-def _sniffed(source: Source, path: PurePath, *, rewinds: bool) -> Source:
+def _sniffed(source: Input, path: PurePath, *, rewinds: bool) -> Input:
     """The source with its format; where it can't be rewound, its head is kept and given again."""
     if rewinds:
         return replace(source, format=_guess(path, lambda: _head(source)))
@@ -359,7 +359,7 @@ def _counted(chunks: Iterable[bytes], on_bytes: Callable[[int], object]) -> Iter
 
 
 class _Decompressor(Protocol):
-    """What zlib, bz2 and zstandard have in common."""
+    """The common interface of zlib, bz2 and zstandard."""
 
     @property
     def eof(self) -> bool: ...
@@ -441,7 +441,7 @@ def _guess(path: PurePath, head: Callable[[], bytes]) -> str:
     return sniff(start)
 
 
-def _head(source: Source) -> bytes:
+def _head(source: Input) -> bytes:
     """The first bytes, decompressed; what breaks off or is damaged is reported when it is parsed."""
     head = b""
     with source.open() as stream:

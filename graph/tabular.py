@@ -12,7 +12,7 @@ _LONGEST = 300  # characters of a cell
 
 
 class Tabular:
-    """What has rows: `to_dicts` of its subclass gives them, `_columns` names them."""
+    """A table of rows: `to_dicts` of its subclass gives them, `_columns` names them."""
 
     @property
     def _columns(self) -> Sequence[str]:

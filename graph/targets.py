@@ -23,7 +23,7 @@ def file_name(path: object) -> str:
     """The name of a file as a str; TypeError for what is no path, OpenError for what no file is called."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
-        raise TypeError(f"a path is a str or an os.PathLike of one, not {path!r}")
+        raise TypeError(f"a path must be a str or an os.PathLike of one, not {path!r}")
     try:
         name.encode()
     except UnicodeEncodeError as error:
@@ -47,12 +47,13 @@ def replacing(name: str, *, like: str | os.PathLike[str] | None = None, most: in
     """A file that takes the place of `name` when the block ends, and is gone if the block raises.
 
     It has the permissions and the owner of the file that was there, else of the file `like`; `most` are the permissions
-    that it has at most. A pipe, and a file below /dev such as /dev/stdout, is written to as it is. OpenError for a file
-    that a stranger has put into a shared folder.
+    that it has at most. A pipe, and a file below /dev such as /dev/stdout, is written to as it is, but for
+    files in /dev/shm. OpenError for a file that a stranger has put into a shared folder.
     """
     given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
     try:
-        if not (device := given.is_relative_to("/dev") and given.exists()):
+        device = given.is_relative_to("/dev") and not given.is_relative_to("/dev/shm") and given.exists()
+        if not device:
             believe(given, given.parent, links=True)  # whose link it is would choose what is overwritten
             believe(final, final.parent)  # whose file or pipe it is would be given all that is written
         if device or (given.exists() and not given.is_file()):
@@ -79,7 +80,7 @@ def replacing(name: str, *, like: str | os.PathLike[str] | None = None, most: in
 
 @contextlib.contextmanager
 def compressing(out: IO[bytes], name: str) -> Iterator[BinaryIO]:
-    """What compresses into `out` as the extension of `name` says; closed, but not `out`, when the block ends."""
+    """A stream that compresses into `out` by the extension of `name`; closed, but not `out`, when the block ends."""
     extension = Path(name.lower()).suffix
     packed: Any
     if extension == ".gz":

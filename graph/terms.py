@@ -171,7 +171,7 @@ def _triple_term(text: str, prefixes: Mapping[str, str] | None) -> Term:
     try:
         (quad,) = ox.parse(f"{declared}<urn:s> <urn:p> {text} .".encode(), format=ox.RdfFormat.TURTLE)
     except (SyntaxError, ValueError) as error:
-        raise ArgumentError(f"{text[:200]!r} is no triple term, such as <<( ex:a ex:p ex:b )>>") from error
+        raise ArgumentError(f"{text[:200]!r} is not a triple term, such as <<( ex:a ex:p ex:b )>>") from error
     return quad.object  # type: ignore[no-any-return]  # a Term
 
 
@@ -202,7 +202,7 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: boo
                 return _iri(text)
         elif is_prefix(prefix):
             raise ArgumentError(
-                f"{text!r}: the prefix '{prefix}:' is not known (`bind` makes it so); "
+                f"{text!r}: the prefix '{prefix}:' is not known: declare it (`worlds prefix`, `bind`); "
                 f"an IRI of that scheme is written in angle brackets: <{text}>",
                 name=text,
                 prefix=prefix,
@@ -321,7 +321,7 @@ def _new_literal(
     value_of: Callable[[str], Any] | None = str,
     well_formed: Callable[[str, Any], bool] | None = None,
 ) -> Any:
-    """What rdflib's constructor makes, without its faults.
+    """The literal of rdflib's constructor, without its faults.
 
     The constructor rewrites the lexical forms of xsd:token and xsd:normalizedString even under
     `normalize=False`, logs a traceback for each ill-typed literal, and checks IRIs again.
@@ -342,7 +342,7 @@ def _new_literal(
 
 @functools.lru_cache(maxsize=1024)
 def _rdflib_datatype(iri: str) -> tuple[Any, Callable[[str], Any] | None, Callable[[str, Any], bool] | None]:
-    """What rdflib knows of a datatype: its IRI (None: a plain string), its converter, its check."""
+    """A datatype in rdflib: its IRI (None: a plain string), its converter, its check."""
     rdf = _rdflib()
     if iri == XSD + "string":  # rdflib tells "x" from "x"^^xsd:string; RDF 1.1 does not
         return None, str, None
@@ -384,7 +384,7 @@ def _to_bool(text: str) -> bool | None:
 
 
 def _by(pattern: re.Pattern[str], convert: Callable[[str], object], part: int = 0) -> Callable[[str], object]:
-    """What converts a part of the texts that have a pattern, and gives None for others."""
+    """A converter of a part of the texts that have a pattern; it gives None for others."""
 
     def converted(text: str) -> object:
         match = pattern.fullmatch(text)
@@ -458,6 +458,11 @@ def format_term(term: Term, prefixes: Mapping[str, str] | None = None) -> str:
     return str(term)
 
 
+def local_name(iri: object) -> str:
+    """The last part of an IRI, or of a term that is one: https://example.org/terms#broader is "broader"."""
+    return re.split(r"[/#:]", str(getattr(iri, "value", iri)).rstrip("/#:"))[-1]
+
+
 def listed(items: Sequence[Any], most: int, show: Callable[[Any], str] = str, between: str = ", ") -> str:
     """The first items as a list in a sentence, with how many more there are."""
     more = f"{between.lstrip(',')}and {len(items) - most:,} more" if len(items) > most else ""
@@ -475,3 +480,8 @@ def skolemised(quad: ox.Quad, start: str) -> ox.Quad:
         return term
 
     return ox.Quad(named(quad.subject), quad.predicate, named(quad.object), named(quad.graph_name))
+
+
+def entity_of(text: str) -> ox.NamedNode | ox.BlankNode:
+    """The entity that N-Triples writes so."""
+    return ox.BlankNode(text[2:]) if text.startswith("_:") else ox.NamedNode(text[1:-1])

@@ -22,7 +22,7 @@ FIRST_VERSION = 10
 
 STATEMENT = 1 << 30
 """Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""
-OWN_GRAPHS = ("urn:worlds:shapes", "urn:worlds:questions")
+OWN_GRAPHS = ("urn:worlds:shapes", "urn:worlds:questions", "urn:worlds:links")
 """The world's own graphs, which are data in no search, union or overview."""
 _OWN = [f"(SELECT id FROM terms WHERE hash = {crc32(iri.encode()) & 0x7FFFFFFF} AND kind = 1 AND value = '{iri}')"
         for iri in OWN_GRAPHS]  # fmt: skip

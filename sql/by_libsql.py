@@ -20,7 +20,7 @@ _READING = ("SELECT", "WITH")
 library: Any = importlib.import_module("libsql_experimental" if find_spec("libsql_experimental") else "libsql")
 
 
-class _Handle:
+class _LibsqlHandle:
     def __init__(self, file: str, options: str, key: str | None) -> None:
         name = f"file:{quote(file)}?{options}" if options else file
         how = (
@@ -55,4 +55,4 @@ def replicating(path: str, url: str, token: str) -> Any:
     return library.connect(path, sync_url=url, auth_token=token, isolation_level=None)
 
 
-DRIVER = Driver(LIBSQL, "libSQL", _Handle, native=True)
+DRIVER = Driver(LIBSQL, "libSQL", _LibsqlHandle, native=True)

@@ -27,7 +27,7 @@ _VEC = find_spec("sqlite_vec") is not None
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 
-class _Handle:
+class _SqliteHandle:
     def __init__(self, file: str, options: str, key: str | None) -> None:
         name = f"file:{quote(file)}?{options}" if options else file
         self._connection = apsw.Connection(name, flags=_FLAGS, statementcachesize=_STATEMENTS)
@@ -108,4 +108,4 @@ def cosine_distance(one: Any, other: Any) -> float:
     return float(1 - (a @ b) / np.sqrt((a @ a) * (b @ b)))
 
 
-DRIVER = Driver(SQLITE, "SQLite", _Handle, native=False)
+DRIVER = Driver(SQLITE, "SQLite", _SqliteHandle, native=False)

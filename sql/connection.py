@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from worlds.errors import ConflictError, OpenError, ReadOnlyError, WorldsError
 from worlds.sql import Statement, texts, writes
+from worlds.sql.bound_values import bound, integers, paged, reading, stacked
 from worlds.sql.drivers import AUTO, LIBSQL, choose, native
 from worlds.sql.drivers import Row as Row
 from worlds.sql.failures import fail
-from worlds.sql.identity import GONE, FileHeader, Identity, new_stamp
+from worlds.sql.identity import GONE, FileHeader, FileIdentity, new_stamp
 from worlds.sql.locks import write_lock
-from worlds.sql.values import bound, integers, paged, reading, stacked
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class Connection:
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
         self._watch: Callable[[str, Sequence[object]], object] | None = None
-        self.identity: Identity | None = None  # until `identify`
+        self.identity: FileIdentity | None = None  # until `identify`
         self.closed = False
         self._chosen = driver == AUTO and self.file != ":memory:"  # so that another may take its place
         with _choosing:
@@ -75,6 +75,7 @@ class Connection:
         self._memory: dict[Hashable, Any] = {}  # what was read since anything was written last
         self._version: object = None  # SQLite's data_version then, which other connections' writes change
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
+        self.renewed = 0  # how often another database took its place
         self._process = os.getpid()
         # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
         self._options = "immutable=1" if immutable else "" if create or path == ":memory:" else "mode=rw"
@@ -145,7 +146,7 @@ class Connection:
         if not stamp and not self.read_only:
             with self.transaction():
                 stamp = self.stamp()
-        self.identity = Identity(self.file, stamp, header)
+        self.identity = FileIdentity(self.file, stamp, header)
 
     def stamp(self) -> int:
         """The file's stamp, which it gets unless it has one. In a transaction."""
@@ -211,7 +212,7 @@ class Connection:
         return paged(self.rows(statement, parameters)[0], after)
 
     def meta(self, name: str) -> Any:
-        """What the table meta has under a name, None for nothing; the table is read once while it stays as it is."""
+        """The value of a name in the table meta, None for nothing; the table is read once while it stays as it is."""
         with self.lock:
             self._agree()
             if self._meta is None:
@@ -219,7 +220,7 @@ class Connection:
             return self._meta.get(name)
 
     def setting(self, name: str, read: Callable[[Any], T]) -> T | None:
-        """What `read` makes of what the table meta has under a name, None for nothing; IntegrityError if it cannot."""
+        """The setting that `read` makes of a value in the table meta, None without it; IntegrityError if it cannot."""
         stored = self.meta(name)
         if stored is None:
             return None
@@ -227,7 +228,7 @@ class Connection:
             return read(stored)
 
     def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
-        """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
+        """The value of `read`, which nobody may change; it is called once while the file stays as it is."""
         with self.lock:
             self._agree()
             while name not in self._memory:
@@ -243,7 +244,7 @@ class Connection:
 
     @property
     def version(self) -> object:
-        """What other connections left, as it was looked at last: something else once they have written."""
+        """The version that other connections left, as it was looked at last: another one once they have written."""
         return self._version
 
     def _agree(self) -> None:

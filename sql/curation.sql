@@ -4,7 +4,7 @@
 -- (old, kept) of those of ids_json that lead to another entity.
 SELECT quads.subject, quads.object
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-WHERE quads.graph = :graph ORDER BY quads.id;
+WHERE quads.graph = :graph AND quads.predicate IN (SELECT value FROM json_each(:predicates_json)) ORDER BY quads.id;
 
 -- name: triple_terms
 -- Ids, and three times as many parts, of all triple terms.
@@ -57,14 +57,14 @@ SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
 SELECT id FROM proposals WHERE status = :status AND digest = :digest LIMIT 1;
 
 -- name: decided_scores
--- Gives (score, whether it was accepted) of the duplicates that were decided.
+-- Gives (score, whether it was accepted) of the proposals of a kind that were decided.
 SELECT confidence, status = 'accepted' FROM proposals
-WHERE kind = 'duplicate' AND status <> 'open' AND confidence IS NOT NULL ORDER BY id;
+WHERE kind = :kind AND status <> 'open' AND confidence IS NOT NULL ORDER BY id;
 
 -- name: uncalibrated_proposals
--- How many proposals of a status have a score, and no probability.
+-- How many proposals of a status have a score, and no probability: those of the kinds in a JSON array.
 SELECT count(*) FROM proposals
-WHERE kind = 'duplicate' AND confidence IS NOT NULL AND (:status IS NULL OR status = :status)
+WHERE kind IN (SELECT value FROM json_each(:kinds_json)) AND confidence IS NOT NULL AND (:status IS NULL OR status = :status)
   AND (:kind IS NULL OR kind = :kind) AND (:author IS NULL OR author = :author);
 
 -- name: rejected_merges
@@ -75,6 +75,17 @@ UNION ALL
 SELECT proposals.id, decision, json_array(subject, object)
 FROM proposals CROSS JOIN proposal_quads ON proposal_quads.proposal = proposals.id AND sign = 1
 WHERE status = 'rejected' AND kind = 'duplicate' AND merged IS NULL;
+
+-- name: decided_pairs
+-- Gives (number, status, kind, whether it merges, the entities as a JSON array, the kept one first, score, reviewer, time,
+-- revision) of merges and links of duplicates that were decided, without their quads.
+SELECT * FROM (
+    SELECT id, status, kind, merged IS NOT NULL, coalesce(merged, (
+        SELECT json_array(subject, object) FROM proposal_quads
+        WHERE proposal = proposals.id AND sign = 1 AND kind = 'duplicate' ORDER BY id LIMIT 1
+    )) AS entities, confidence, reviewer, decided, revision
+    FROM proposals WHERE status <> 'open' AND (merged IS NOT NULL OR kind = 'duplicate')
+) WHERE entities IS NOT NULL ORDER BY id;
 
 -- name: turn_proposals
 -- What a revision did that was taken back is proposed again; what waits again since then is accepted again.
@@ -120,8 +131,8 @@ FROM proposals WHERE id = :proposal;
 SELECT status, revision FROM proposals WHERE id = :proposal;
 
 -- name: proposals
--- The oldest first; NULL stands for any. Entities are a JSON array. What a duplicate has as its confidence is a score, and
--- :score the one of the lowest probability. The columns are those of one proposal, and how many there are in all.
+-- The oldest first; NULL stands for any. Entities are a JSON array. What duplicates and links have as their confidence is a
+-- score, and :duplicate and :link those of the lowest probability. The columns are those of one proposal, and how many there are in all.
 SELECT id, status, kind, time, author, why, confidence, base, merged, validation, discussion,
        reviewer, decided, decision, revision,
        (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = found.id AND sign = 1),
@@ -132,7 +143,7 @@ FROM (
     SELECT *, count(*) OVER () AS total
     FROM proposals
     WHERE id > :after AND (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
-      AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= iif(kind = 'duplicate', :score, :minimum))
+      AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= CASE kind WHEN 'duplicate' THEN :duplicate WHEN 'link' THEN :link ELSE :minimum END)
       AND (:entities_json IS NULL OR id IN (
           SELECT proposal FROM proposal_quads
           WHERE sign <> 0 AND subject IN (SELECT value FROM json_each(:entities_json))

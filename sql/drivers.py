@@ -60,11 +60,11 @@ class Driver:
 
 
 ending: ContextVar[Callable[[], object] | None] = ContextVar("ending", default=None)
-"""What raises once this thread's work shall end: SQLite's asks it in a statement, libSQL's before one that reads."""
+"""The check that ends this thread's work by an error: SQLite calls it in a statement, libSQL before one that reads."""
 
 
 class ended_by:  # noqa: N801  # a block, entered by each verb: a generator takes three times as long
-    """Let the block's statements end once `ask` raises, or what was to end them before."""
+    """End the block's statements once `ask` raises, or the check of a block around it does."""
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
@@ -103,7 +103,7 @@ def driver_of(name: str) -> Driver:
 def check_name(name: str) -> str:
     """The name of a driver, or "auto"; ValueError for another."""
     if name not in NAMES:
-        raise ValueError(f"driver is one of {', '.join(map(repr, NAMES))}, not {name!r}")
+        raise ValueError(f"driver must be one of {', '.join(map(repr, NAMES))}, not {name!r}")
     return str(name)
 
 

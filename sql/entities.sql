@@ -265,3 +265,8 @@ CROSS JOIN quads AS path INDEXED BY quads_posg
     ON path.predicate = :path AND path.object = sought.value AND path.graph = :graph
 CROSS JOIN quads AS most INDEXED BY quads_spog
     ON most.subject = path.subject AND most.predicate = :most AND most.object = :one;
+
+-- name: state_of_names
+-- Numbers that differ whenever the quads of some predicates do: how many there are, and the sum of their ids.
+SELECT count(*), total(quads.id)
+FROM json_each(:predicates_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value;

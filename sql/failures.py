@@ -1,4 +1,4 @@
-"""What the driver raises, as our errors: its own are all ValueErrors or panics, which their words alone tell apart."""
+"""The driver's errors as our own: they are all ValueErrors or panics, which their words alone tell apart."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("no such column", IntegrityError, "the file is damaged: restore a backup"),
     ("has no column named", IntegrityError, "the file is damaged: restore a backup"),
     ("interrupted", QueryError, "the statement was interrupted"),
-    ("'utf-8' codec", IntegrityError, "the file is damaged, a text in it is no UTF-8: restore a backup"),
-    ("Utf8Error", IntegrityError, "the file is damaged, a text in it is no UTF-8: restore a backup"),
+    ("'utf-8' codec", IntegrityError, "the file is damaged, a text in it is not UTF-8: restore a backup"),
+    ("Utf8Error", IntegrityError, "the file is damaged, a text in it is not UTF-8: restore a backup"),
     ("vtable constructor failed", IntegrityError, "the full-text index is damaged: restore a backup"),
     ("vector index(", IntegrityError, "the vector index is damaged: compact() builds it anew"),
     ("fts5: checksum mismatch", IntegrityError, "the full-text index is damaged: compact() builds it anew"),

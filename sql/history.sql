@@ -25,6 +25,16 @@ SELECT max(revision) FROM revisions WHERE revision >= :first AND time <= :time;
 -- The revisions that undid others, newest first.
 SELECT revision, undoes FROM revisions WHERE undoes IS NOT NULL ORDER BY revision DESC;
 
+-- name: unnumber_tags
+-- Tags of a revision that came to nothing are of the one before it.
+UPDATE meta SET value = (
+    SELECT json_group_object(key, CASE WHEN json_extract(each.value, '$.revision') = :revision
+                                       THEN json_set(each.value, '$.revision', :revision - 1)
+                                       ELSE json(each.value) END)
+    FROM json_each(meta.value) AS each)
+WHERE name = 'tags'
+  AND EXISTS (SELECT 1 FROM json_each(meta.value) AS each WHERE json_extract(each.value, '$.revision') = :revision);
+
 -- name: entry
 SELECT revision, time, author, message, added + created, removed + dropped FROM revisions WHERE revision = :revision;
 

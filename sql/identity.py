@@ -115,7 +115,7 @@ def set_stamp(path: Path, stamp: int) -> None:
         file.write(stamp.to_bytes(4, "big"))
 
 
-class Identity:
+class FileIdentity:
     """The file that a connection has open; `check` notices when another is in its place."""
 
     def __init__(self, path: str, stamp: int, header: FileHeader | None = None) -> None:
@@ -163,7 +163,7 @@ def require_one_name(path: str, found: os.stat_result) -> None:
     """
     if found.st_nlink > 1:
         raise ReadOnlyError(
-            f"{path} has {found.st_nlink} names (hard links), and what is written by one would be lost to who writes by"
+            f"{path} has {found.st_nlink} names (hard links), and writes by one name would be lost to writers by"
             f" another: remove the others (`find -samefile {path}`), or write a copy (`worlds backup {path} COPY`); "
             "it can be read (read_only=True)",
             kind="hard links",

@@ -46,3 +46,38 @@ GROUP BY quads.subject, quads.predicate;
 SELECT quads.object, quads.predicate, count(DISTINCT quads.subject)
 FROM json_each(:objects_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
 GROUP BY quads.object, quads.predicate;
+
+-- name: decided_links
+-- Gives (the quads that it adds in N-Quads, its discussion) of each proposal of links that was decided.
+SELECT (SELECT group_concat(quad, char(10)) FROM proposal_quads WHERE proposal = proposals.id AND sign = 1), discussion
+FROM proposals WHERE kind = 'link' AND status <> 'open';
+
+-- name: concluded
+-- Gives the positions of links, [subject, predicate, object], that follow by the rules of the world.
+SELECT DISTINCT sought.key FROM json_each(:links_json) AS sought CROSS JOIN conclusions
+    ON predicate = sought.value ->> 1 AND subject = sought.value ->> 0 AND object = sought.value ->> 2;
+
+-- name: literals_among
+SELECT group_concat(terms.id) FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
+WHERE terms.kind = 3;
+
+-- name: linked_to
+-- The subjects that have some entities under a predicate in a graph.
+SELECT group_concat(subject) FROM (
+    SELECT DISTINCT quads.subject FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg
+        ON quads.predicate = :predicate AND quads.object = sought.value AND quads.graph = :graph);
+
+-- name: subjects_of_texts
+-- Those of all texts that are no names.
+SELECT group_concat(subject) FROM (
+    SELECT DISTINCT quads.subject
+    FROM (SELECT DISTINCT term FROM chunks WHERE term > 0) AS texts
+    CROSS JOIN quads INDEXED BY quads_o ON quads.object = texts.term
+    WHERE quads.predicate NOT IN (SELECT value FROM json_each(:names_json)) AND {data quads.graph});
+
+-- name: texts_of_subjects
+-- Gives (subject, literal) of their texts that are no names.
+SELECT DISTINCT quads.subject, quads.object
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+WHERE quads.predicate NOT IN (SELECT value FROM json_each(:names_json)) AND {data quads.graph}
+  AND EXISTS (SELECT 1 FROM chunks INDEXED BY chunks_term WHERE chunks.term = quads.object);

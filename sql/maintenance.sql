@@ -122,6 +122,8 @@ WITH RECURSIVE used (id) AS (
     UNION SELECT object FROM removed_quads UNION SELECT graph FROM removed_quads
     UNION SELECT subject FROM merged_quads UNION SELECT predicate FROM merged_quads
     UNION SELECT object FROM merged_quads UNION SELECT graph FROM merged_quads
+    UNION SELECT subject FROM conclusions UNION SELECT predicate FROM conclusions
+    UNION SELECT object FROM conclusions UNION SELECT graph FROM conclusions
     UNION SELECT term FROM chunks
     UNION SELECT terms.datatype FROM used CROSS JOIN terms ON terms.id = used.id
           WHERE terms.datatype IS NOT NULL

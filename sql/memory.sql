@@ -18,6 +18,20 @@ CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object AND chunks.start = 0
 CROSS JOIN vectors ON vectors.id = chunks.vector WHERE vectors.embedding IS NOT NULL;
 
+-- name: roles
+-- Who has spoken in some graphs.
+WITH RECURSIVE found (id) AS (
+    SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :role
+    UNION ALL
+    SELECT (SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :role AND object > found.id)
+    FROM found WHERE found.id IS NOT NULL
+)
+SELECT terms.value FROM found CROSS JOIN terms ON terms.id = found.id
+WHERE EXISTS (
+    SELECT 1 FROM quads INDEXED BY quads_posg
+    WHERE predicate = :role AND object = found.id AND graph IN (SELECT value FROM json_each(:graphs_json))
+);
+
 -- name: told
 -- Gives (memory, predicate, object, graph) of what some predicates say in some graphs.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)

@@ -54,9 +54,6 @@ ON CONFLICT (subject, predicate, object, graph) WHERE removed IS NULL DO NOTHING
 -- name: forget
 UPDATE merged_quads SET removed = :revision WHERE id IN (SELECT value FROM json_each(:ids_json));
 
--- name: delete
-DELETE FROM merged_quads WHERE id IN (SELECT value FROM json_each(:ids_json));
-
 -- name: came_with
 -- Gives (how it came, as what it stands or stood) of what a revision brought, removed since or not.
 SELECT subject, predicate, object, graph, kept_subject, kept_predicate, kept_object, kept_graph
@@ -85,7 +82,8 @@ CROSS JOIN merged_quads INDEXED BY merged_quads_kept ON kept_subject = sought.va
 -- All redirects: old names, and where each leads.
 SELECT group_concat(subject), group_concat(object)
 FROM (SELECT subject, object FROM quads INDEXED BY quads_g
-      WHERE graph = :graph AND graph <> 0 AND subject > 0 ORDER BY id);
+      WHERE graph = :graph AND graph <> 0 AND subject > 0
+        AND predicate IN (SELECT value FROM json_each(:predicates_json)) ORDER BY id);
 
 -- name: labels_of
 -- Gives (subject, label) of some subjects, by some predicates.

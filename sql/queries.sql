@@ -9,16 +9,9 @@ SELECT max(coalesce((SELECT max(id) FROM terms), 0),
            coalesce((SELECT value FROM meta WHERE name = 'last_term'), 0));
 
 -- name: find_terms
--- rows_json: [hash, kind, value, datatype, language, direction, value is hexadecimal UTF-8], one for each term sought.
--- Gives (position in rows_json, term id).
-SELECT sought.key, terms.id
-FROM json_each(:rows_json) AS sought
-CROSS JOIN terms ON terms.hash = sought.value ->> 0
-WHERE terms.kind = sought.value ->> 1
-  AND terms.value = iif(sought.value ->> 6, unhex(sought.value ->> 2), sought.value ->> 2)
-  AND terms.datatype IS sought.value ->> 3
-  AND terms.language IS sought.value ->> 4
-  AND terms.direction IS sought.value ->> 5;
+-- The terms of which the values have some hashes; the caller compares the rest, in half the time that SQL takes.
+SELECT terms.id, terms.kind, terms.value, terms.datatype, terms.language, terms.direction
+FROM json_each(:hashes_json) AS sought CROSS JOIN terms ON terms.hash = sought.value;
 
 -- name: insert_terms
 -- texts_json: ten digits of the hash and the value, of terms that differ in these alone; a third of the cost of VALUES.
@@ -441,7 +434,7 @@ FROM chunks LEFT JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
 
 -- name: state_of_texts
--- See TextState in worlds/search/frequencies.py.
+-- See TextState in worlds/core/search/frequencies.py.
 SELECT coalesce((SELECT block FROM chunks_fts_data WHERE id = 1), x'0000'),
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),
        (SELECT sql FROM sqlite_master WHERE name = 'chunks_fts'),
@@ -594,6 +587,10 @@ WHERE NOT EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = soug
 -- name: some_chunks
 SELECT id, vector FROM chunks LIMIT :limit;
 
+-- name: more_chunks
+-- Whether there are more chunks than some.
+SELECT 1 FROM chunks LIMIT 1 OFFSET :some;
+
 -- name: texts_are_indexed
 -- Whether the full-text index follows the chunks; it does not while many are cut.
 SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'chunks_inserted';
@@ -622,3 +619,30 @@ SELECT group_concat(subject) FROM (
     WHERE removed_quads.removed > :revision AND removed_quads.removed <> :own
       AND removed_quads.subject IN (SELECT value FROM json_each(:ids_json))
 );
+
+-- name: best_texts
+-- :eligible has a byte for each chunk id, 1 where the chunk may be found; NULL lets all through.
+SELECT rowid FROM chunks_fts
+WHERE chunks_fts MATCH :match AND (:eligible IS NULL OR substr(:eligible, rowid + 1, 1) = x'01')
+ORDER BY bm25(chunks_fts), rowid LIMIT :depth;
+
+-- name: chunks_of_vectors
+-- Gives, of the chunks that have these vectors and may be found (:eligible as above), columns: chunks, places in the list.
+SELECT group_concat(chunks.id), group_concat(sought.key)
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks INDEXED BY chunks_vector ON chunks.vector = sought.value
+WHERE :eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01';
+
+-- name: similarities
+-- Of these chunks, as far as they have a vector with a direction: (chunk, cosine).
+SELECT chunks.id, 1 - vector_distance_cos(vectors.embedding, :query)
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value
+CROSS JOIN vectors ON vectors.id = chunks.vector
+WHERE vectors.embedding IS NOT NULL;
+
+-- name: quads_of_texts
+-- Gives columns: the chunk, and subject, predicate, object and graph of its quads.
+SELECT group_concat(chunks.id), group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object),
+       group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value
+CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
+WHERE quads.subject > 0 AND {data quads.graph};

@@ -65,12 +65,31 @@ CREATE TABLE merged_quads (
     kept_object INTEGER NOT NULL,
     kept_graph INTEGER NOT NULL,
     revision INTEGER NOT NULL,   -- the revision that it came with
-    removed INTEGER              -- the revision that removed it; NULL while it holds
+    removed INTEGER              -- the revision that removed it, 0 where it stands as it came; NULL while it holds
 );
 CREATE UNIQUE INDEX merged_quads_given ON merged_quads (subject, predicate, object, graph) WHERE removed IS NULL;
 CREATE INDEX merged_quads_kept ON merged_quads (kept_subject, kept_predicate, kept_object, kept_graph)
     WHERE removed IS NULL;
 CREATE INDEX merged_quads_removed ON merged_quads (removed) WHERE removed IS NOT NULL;
+
+-- What follows from the quads by the rules of the world, and is not written.
+CREATE TABLE conclusions (
+    predicate INTEGER NOT NULL,  -- term ids
+    subject INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    graph INTEGER NOT NULL,      -- that of its premises, or urn:worlds:entailed where they are in several
+    PRIMARY KEY (predicate, subject, object, graph)
+) WITHOUT ROWID;
+CREATE INDEX conclusions_po ON conclusions (predicate, object);
+
+-- The last quads that came to follow, or no longer do: those who show conclusions go on from here.
+CREATE TABLE conclusion_changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    subject INTEGER NOT NULL,    -- term ids
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    graph INTEGER NOT NULL
+);
 
 -- One row for each write that changed something.
 CREATE TABLE revisions (

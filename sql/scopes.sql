@@ -129,3 +129,36 @@ LIMIT 1;
 SELECT sought.value FROM json_each(:ids_json) AS sought
 WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o
               WHERE object = sought.value AND graph IN (SELECT value FROM json_each(:graphs_json)));
+
+-- name: quads_of_all
+SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),
+       group_concat(graph), group_concat(revision)
+FROM (SELECT * FROM quads WHERE id > :after ORDER BY id LIMIT :limit);
+
+-- name: removed_of_all
+SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision), group_concat(removed)
+FROM (SELECT rowid, * FROM removed_quads WHERE rowid > :after ORDER BY rowid LIMIT :limit);
+
+-- name: revisions_since
+SELECT * FROM revisions WHERE revision > :revision ORDER BY revision;
+
+-- name: concluded_quads
+-- The quads of a world with its conclusions that follow, and are not written.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM quads WHERE id >= 536870912;
+
+-- name: forget_rules
+DELETE FROM meta WHERE name = 'rules';
+
+-- name: conclude_quads
+-- They are of no revision, and in storing order: two of the indexes that are made afterwards then find them sorted.
+INSERT INTO quads (id, subject, predicate, object, graph, revision)
+SELECT 536870911 + row_number() OVER (ORDER BY graph, predicate, object, subject), subject, predicate, object, graph, 0
+FROM conclusions;
+
+-- name: forget_conclusions
+DELETE FROM conclusions;
+
+-- name: forget_changes
+DELETE FROM conclusion_changes;

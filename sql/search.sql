@@ -127,16 +127,16 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
 )
 
--- name: text_leg_lists
--- The same by posting lists in memory: (chunk, bm25), best first.
-text_matches (chunk, rank, bm25) AS MATERIALIZED (
-    SELECT value ->> 0, key + 1, value ->> 1 FROM json_each(:texts_json)
-)
-
 -- name: text_leg_eligible
 -- For a blank question: what the filter lets through, the first :depth in the order of their ids.
 text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT value, key + 1, NULL FROM json_each(:chunks_json)
+)
+
+-- name: found_given
+-- What the lists hold, worked out before: (chunk, vector rank, similarity, text rank, bm25).
+found (chunk, vector_rank, similarity, text_rank, bm25) AS MATERIALIZED (
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(:found_json)
 )
 
 -- name: vector_found
@@ -165,11 +165,6 @@ SELECT chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, bm25
 FROM all_texts
 WHERE chunk IN (SELECT chunk FROM vector_matches EXCEPT SELECT chunk FROM text_matches)
 
--- name: text_completed_lists
-SELECT value ->> 0 AS chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, value ->> 1 AS bm25
-FROM json_each(:also_json)
-WHERE value ->> 0 NOT IN (SELECT chunk FROM text_matches)
-
 -- name: coverage
 -- From :terms_json, (term, inverse document frequency): the square root of the share that the best text has of their sum.
 coverage (factor) AS MATERIALIZED (
@@ -194,7 +189,7 @@ coverage (factor) AS MATERIALIZED (
 coverage (factor) AS (SELECT 1.0)
 
 -- name: found
-found AS (
+found AS MATERIALIZED (
     SELECT chunk, max(vector_rank) AS vector_rank, max(similarity) AS similarity,
            max(text_rank) AS text_rank, max(bm25) AS bm25
     FROM listed GROUP BY chunk
@@ -212,6 +207,11 @@ scores AS (
 -- The least value gives 0, the best 1. Where all are equal, words give 1, and cosines count as they are, from 0 to 1. The
 -- least is that of all that were found, where what has none of the words counts as 0, or what is given as
 -- :least_similarity and :least_relevance. Words count as much as the best text holds of the question.
+bounds AS MATERIALIZED (
+    SELECT max(similarity) AS high, coalesce(:least_similarity, min(similarity)) AS low,
+           min(bm25) AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0))) AS worst
+    FROM found
+),
 scores AS (
     SELECT chunk, vector_rank, similarity, text_rank, bm25,
            CASE WHEN similarity IS NULL THEN NULL
@@ -221,11 +221,7 @@ scores AS (
                 ELSE :text_weight * coverage.factor * coalesce((worst - bm25) / nullif(worst - best, 0), 1)
            END AS text_score,
            coverage.factor AS coverage
-    FROM (
-        SELECT *, max(similarity) OVER () AS high, coalesce(:least_similarity, min(similarity) OVER ()) AS low,
-               min(bm25) OVER () AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0)) OVER ()) AS worst
-        FROM found
-    ) CROSS JOIN coverage
+    FROM bounds CROSS JOIN coverage CROSS JOIN found
 )
 
 -- name: weighed

@@ -29,3 +29,20 @@ LEFT JOIN terms ON terms.id = chunks.term;
 SELECT group_concat(sought.key), CAST(group_concat(vectors.embedding, '') AS BLOB)
 FROM json_each(:ids_json) AS sought CROSS JOIN vectors ON vectors.id = sought.value
 WHERE vectors.embedding IS NOT NULL;
+
+-- name: turns
+-- The passages under :text whose subjects are in a group and have a speaker, one after another in time: columns of
+-- chunks and groups, and JSON arrays of times and speakers.
+SELECT group_concat(chunk), group_concat("group"), json_group_array(time), json_group_array(speaker)
+FROM (
+    SELECT chunks.id AS chunk, within.object AS "group", CAST(times.value AS TEXT) AS time, names.value AS speaker
+    FROM quads AS within INDEXED BY quads_posg
+    CROSS JOIN quads AS said INDEXED BY quads_spog ON said.subject = within.subject AND said.predicate = :speaker
+    CROSS JOIN terms AS names ON names.id = said.object
+    CROSS JOIN quads AS began INDEXED BY quads_spog ON began.subject = within.subject AND began.predicate = :time
+    CROSS JOIN terms AS times ON times.id = began.object
+    CROSS JOIN quads AS texts INDEXED BY quads_spog ON texts.subject = within.subject AND texts.predicate = :text
+    CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = texts.object
+    WHERE within.predicate = :group
+    ORDER BY within.object, times.value, chunks.start, chunks.id
+);

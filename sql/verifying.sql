@@ -21,12 +21,6 @@ FROM (SELECT * FROM quads INDEXED BY quads_posg
       WHERE predicate = :predicate AND subject > 0 AND revision <= :at AND iif(:shapes IS NULL, {data graph}, graph = :shapes)
       ORDER BY object, subject, graph LIMIT :most);
 
--- name: of_subjects_predicate
-SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph), group_concat(revision)
-FROM (SELECT quads.* FROM json_each(:subjects_json) AS sought
-      CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = :predicate
-      WHERE revision <= :at AND {data graph});
-
 -- name: of_predicate_object
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph), group_concat(revision)
 FROM (SELECT * FROM quads INDEXED BY quads_posg

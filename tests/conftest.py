@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,10 @@ settings.register_profile("base", deadline=None, print_blob=True, report_multipl
 settings.register_profile("short", settings.get_profile("base"), derandomize=True, max_examples=60)
 settings.register_profile("long", settings.get_profile("base"), max_examples=1000)
 
+_MEMORY = Path("/dev/shm")  # a commit waits milliseconds for a disk, and for this nothing
+_ROOM = 4 << 30  # bytes that must be free there: a whole run leaves a gigabyte
+_IN_MEMORY = pytest.StashKey[bool]()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked long, and more examples of the others")
@@ -33,6 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test reads or fills the user's cache of exported models; xdist's workers share what the first process set.
     if "PYTEST_XDIST_WORKER" not in os.environ:
+        # Every process that a test starts would compile what it imports: half of the time that it takes.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
+            for left in _MEMORY.glob("*-worlds"):
+                if left.stat().st_mtime < time.time() - 24 * 3600:  # of a run that was killed
+                    shutil.rmtree(left, ignore_errors=True)
+            tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp("-worlds", dir=_MEMORY)
+            config.stash[_IN_MEMORY] = True
         os.environ["WORLDS_CACHE"] = tempfile.mkdtemp(prefix="worlds-cache-")
         # Nor is any test changed by the settings of whoever runs it.
         os.environ["XDG_CONFIG_HOME"] = os.environ["WORLDS_CACHE"]
@@ -45,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         shutil.rmtree(os.environ.pop("WORLDS_CACHE", ""), ignore_errors=True)
+        if config.stash.get(_IN_MEMORY, None):
+            shutil.rmtree(os.environ.pop("TMPDIR"), ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,208 +16,149 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from worlds.aio import AsyncWorld, aopen
-    from worlds.comparison import compare
-    from worlds.curation.changing.decisions import Decision
-    from worlds.curation.changing.merging import Merge, Split
-    from worlds.curation.changing.proposal import Proposal
-    from worlds.curation.claims.receipt import Receipt, ToldFact
-    from worlds.curation.claims.verification import Verification
-    from worlds.curation.duplicates.finder import Duplicate
-    from worlds.curation.findings.findings import Finding, Findings
-    from worlds.curation.findings.report import WorldReport
-    from worlds.curation.forms.form import Form
-    from worlds.curation.linking.links import Mentions
-    from worlds.curation.linking.suggesting import Link
-    from worlds.embedders import Embedder, FallbackEmbedder, OnnxEmbedder, OpenAIEmbedder, SentenceTransformerEmbedder
-    from worlds.entities.answers import Answer, KeptQuestion, NearQuestion
-    from worlds.entities.context import Context
-    from worlds.entities.describing import Description
-    from worlds.entities.minting import Minted
-    from worlds.entities.names import Resolution
-    from worlds.entities.schema import Schema
-    from worlds.errors import (
-        ConflictError,
-        EmbedderError,
-        FilterError,
-        IntegrityError,
-        OpenError,
-        ParseError,
-        QueryError,
-        QueryTimeout,
-        ReadOnlyError,
-        SchemaError,
-        ShapesError,
-        UncertainError,
-        ValidationError,
-        WorldsError,
+    from worlds.aio import AsyncWorld as AsyncWorld, aopen as aopen
+    from worlds.comparison import compare as compare
+    from worlds.core.embedders import (
+        Embedder as Embedder,
+        FallbackEmbedder as FallbackEmbedder,
+        OnnxEmbedder as OnnxEmbedder,
+        OpenAIEmbedder as OpenAIEmbedder,
+        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
-    from worlds.file.problems import CheckReport
-    from worlds.file.restoring import restore
-    from worlds.file.stats import Stats
-    from worlds.graph.query.results import Solutions, Triples
-    from worlds.groups.group import Group, group
-    from worlds.memory.memory import Memory
-    from worlds.memory.proving import Proof, prove
-    from worlds.memory.records import Forgotten, Keep, Recalled, Remembered, Retained
-    from worlds.questions.brief import Brief
-    from worlds.questions.keeping import BrokenQuestion, Questions
-    from worlds.revisions.comparing import Comparison
-    from worlds.revisions.diff import Diff
-    from worlds.revisions.edits import Edits
-    from worlds.revisions.gate import Change
-    from worlds.revisions.history import Entries, Entry
-    from worlds.revisions.provenance import Provenance
-    from worlds.revisions.retention import Retention
-    from worlds.rules.report import ValidationReport
-    from worlds.search.hits import Explanation, Hit, SearchResults
-    from worlds.search.passages import Passage
-    from worlds.sources.registry import Sources
-    from worlds.sources.store import FileProblem, WorldSource
-    from worlds.sources.syncing import Synced
-    from worlds.texts.policy import ChunkSize, TextPolicy
-    from worlds.validity.timeline import DueFact, Timeline
-    from worlds.world import World, open
-
-__all__ = [
-    "Answer",
-    "AsyncWorld",
-    "Brief",
-    "BrokenQuestion",
-    "Change",
-    "CheckReport",
-    "ChunkSize",
-    "Comparison",
-    "ConflictError",
-    "Context",
-    "Decision",
-    "Description",
-    "Diff",
-    "DueFact",
-    "Duplicate",
-    "Edits",
-    "Embedder",
-    "EmbedderError",
-    "Entries",
-    "Entry",
-    "Explanation",
-    "FallbackEmbedder",
-    "FileProblem",
-    "FilterError",
-    "Finding",
-    "Findings",
-    "Forgotten",
-    "Form",
-    "Group",
-    "Hit",
-    "IntegrityError",
-    "Keep",
-    "KeptQuestion",
-    "Link",
-    "Memory",
-    "Mentions",
-    "Merge",
-    "Minted",
-    "NearQuestion",
-    "OnnxEmbedder",
-    "OpenAIEmbedder",
-    "OpenError",
-    "ParseError",
-    "Passage",
-    "Proof",
-    "Proposal",
-    "Provenance",
-    "QueryError",
-    "QueryTimeout",
-    "Questions",
-    "ReadOnlyError",
-    "Recalled",
-    "Receipt",
-    "Remembered",
-    "Resolution",
-    "Retained",
-    "Retention",
-    "Schema",
-    "SchemaError",
-    "SearchResults",
-    "SentenceTransformerEmbedder",
-    "ShapesError",
-    "Solutions",
-    "Sources",
-    "Split",
-    "Stats",
-    "Synced",
-    "TextPolicy",
-    "Timeline",
-    "ToldFact",
-    "Triples",
-    "UncertainError",
-    "ValidationError",
-    "ValidationReport",
-    "Verification",
-    "World",
-    "WorldReport",
-    "WorldSource",
-    "WorldsError",
-    "aopen",
-    "compare",
-    "group",
-    "open",
-    "prove",
-    "restore",
-]
+    from worlds.core.file.problems import CheckReport as CheckReport
+    from worlds.core.file.restore import restore as restore
+    from worlds.core.file.stats import Stats as Stats
+    from worlds.core.history.dataset_comparison import Comparison as Comparison
+    from worlds.core.history.diff import Diff as Diff
+    from worlds.core.history.edits import Edits as Edits
+    from worlds.core.history.gate import Change as Change
+    from worlds.core.history.history import Entries as Entries, Entry as Entry
+    from worlds.core.history.provenance import Provenance as Provenance
+    from worlds.core.history.retention import Retention as Retention
+    from worlds.core.history.tags import Tag as Tag
+    from worlds.core.search.hits import Explanation as Explanation, Hit as Hit, SearchResults as SearchResults
+    from worlds.core.search.passages import Passage as Passage
+    from worlds.core.texts.policy import ChunkSize as ChunkSize, TextPolicy as TextPolicy
+    from worlds.errors import (
+        ConflictError as ConflictError,
+        EmbedderError as EmbedderError,
+        FilterError as FilterError,
+        IntegrityError as IntegrityError,
+        OpenError as OpenError,
+        ParseError as ParseError,
+        QueryError as QueryError,
+        QueryTimeout as QueryTimeout,
+        ReadOnlyError as ReadOnlyError,
+        SchemaError as SchemaError,
+        ShapesError as ShapesError,
+        UncertainError as UncertainError,
+        ValidationError as ValidationError,
+        WorldsError as WorldsError,
+    )
+    from worlds.extras.conclusions.explaining import Why as Why
+    from worlds.extras.conclusions.ruling import RulesInUse as RulesInUse
+    from worlds.extras.curation.changing.decisions import Decision as Decision
+    from worlds.extras.curation.changing.entity_merge import Merge as Merge, Split as Split
+    from worlds.extras.curation.changing.proposal import Proposal as Proposal
+    from worlds.extras.curation.claims.receipt import Receipt as Receipt, ToldFact as ToldFact
+    from worlds.extras.curation.claims.verification import Verification as Verification
+    from worlds.extras.curation.duplicates.finder import Duplicate as Duplicate
+    from worlds.extras.curation.findings.findings import Finding as Finding, Findings as Findings
+    from worlds.extras.curation.findings.report import WorldReport as WorldReport
+    from worlds.extras.curation.forms.form import Form as Form
+    from worlds.extras.curation.linking.link import Link as Link
+    from worlds.extras.curation.linking.links import Mentions as Mentions
+    from worlds.extras.entities.kept_questions import (
+        Answer as Answer,
+        KeptQuestion as KeptQuestion,
+        NearQuestion as NearQuestion,
+    )
+    from worlds.extras.entities.context import Context as Context
+    from worlds.extras.entities.descriptions import Description as Description
+    from worlds.extras.entities.members import Members as Members
+    from worlds.extras.entities.new_iris import Minted as Minted
+    from worlds.extras.entities.tree_moves import Move as Move
+    from worlds.extras.entities.names import Resolution as Resolution
+    from worlds.extras.entities.schema import Schema as Schema
+    from worlds.extras.entities.trees import Tree as Tree
+    from worlds.extras.facts.timeline import DueFact as DueFact, Timeline as Timeline
+    from worlds.extras.memory.memory import Memory as Memory
+    from worlds.extras.memory.byte_search import Proof as Proof, prove as prove
+    from worlds.extras.memory.records import (
+        Forgotten as Forgotten,
+        Keep as Keep,
+        Recalled as Recalled,
+        Remembered as Remembered,
+        Retained as Retained,
+    )
+    from worlds.extras.questions.brief import Brief as Brief
+    from worlds.extras.questions.question_store import BrokenQuestion as BrokenQuestion, Questions as Questions
+    from worlds.extras.shapes.report import ValidationReport as ValidationReport
+    from worlds.extras.sources.registry import Sources as Sources
+    from worlds.extras.sources.store import FileProblem as FileProblem, WorldSource as WorldSource
+    from worlds.extras.sources.source_sync import Synced as Synced
+    from worlds.graph.query.results import Solutions as Solutions, Triples as Triples
+    from worlds.groups.group import Group as Group, group as group
+    from worlds.world import World as World, open as open
 
 _HOMES = {
-    "worlds.rules.report": "ValidationReport",
-    "worlds.file.stats": "Stats",
-    "worlds.file.check": "CheckReport",
-    "worlds.entities.minting": "Minted",
-    "worlds.entities.names": "Resolution",
-    "worlds.entities.describing": "Description",
-    "worlds.entities.answers": "Answer KeptQuestion NearQuestion",
-    "worlds.entities.context": "Context",
-    "worlds.curation.linking.suggesting": "Link",
-    "worlds.curation.linking.links": "Mentions",
-    "worlds.curation.findings.report": "WorldReport",
-    "worlds.curation.findings.findings": "Finding Findings",
-    "worlds.curation.duplicates.finder": "Duplicate",
-    "worlds.curation.claims.receipt": "Receipt ToldFact",
-    "worlds.curation.claims.verification": "Verification",
-    "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
+    "worlds.extras.shapes.report": "ValidationReport",
+    "worlds.core.file.stats": "Stats",
+    "worlds.core.file.check": "CheckReport",
+    "worlds.extras.entities.new_iris": "Minted",
+    "worlds.extras.entities.names": "Resolution",
+    "worlds.extras.entities.descriptions": "Description",
+    "worlds.extras.entities.kept_questions": "Answer KeptQuestion NearQuestion",
+    "worlds.extras.entities.context": "Context",
+    "worlds.extras.curation.linking.link": "Link",
+    "worlds.extras.curation.linking.links": "Mentions",
+    "worlds.extras.curation.findings.report": "WorldReport",
+    "worlds.extras.curation.findings.findings": "Finding Findings",
+    "worlds.extras.curation.duplicates.finder": "Duplicate",
+    "worlds.extras.curation.claims.receipt": "Receipt ToldFact",
+    "worlds.extras.conclusions.explaining": "Why",
+    "worlds.extras.conclusions.ruling": "RulesInUse",
+    "worlds.extras.curation.claims.verification": "Verification",
+    "worlds.core.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
-    "worlds.curation.changing.decisions": "Decision",
-    "worlds.curation.changing.merging": "Merge Split",
-    "worlds.curation.changing.proposals": "Proposal",
-    "worlds.sources.registry": "Sources",
-    "worlds.sources.store": "FileProblem WorldSource",
-    "worlds.sources.syncing": "Synced",
-    "worlds.revisions.gate": "Change",
+    "worlds.extras.curation.changing.decisions": "Decision",
+    "worlds.extras.curation.changing.entity_merge": "Merge Split",
+    "worlds.extras.curation.changing.proposals": "Proposal",
+    "worlds.extras.sources.registry": "Sources",
+    "worlds.extras.sources.store": "FileProblem WorldSource",
+    "worlds.extras.sources.source_sync": "Synced",
+    "worlds.core.history.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
-    "worlds.revisions.diff": "Diff",
-    "worlds.revisions.edits": "Edits",
-    "worlds.revisions.history": "Entries Entry",
-    "worlds.revisions.provenance": "Provenance",
-    "worlds.revisions.retention": "Retention",
-    "worlds.search.passages": "Passage",
-    "worlds.search.hits": "Explanation Hit SearchResults",
-    "worlds.texts.policy": "ChunkSize TextPolicy",
-    "worlds.curation.forms.form": "Form",
-    "worlds.entities.schema": "Schema",
-    "worlds.memory.memory": "Memory",
-    "worlds.memory.proving": "Proof prove",
-    "worlds.memory.records": "Forgotten Keep Recalled Remembered Retained",
-    "worlds.questions.brief": "Brief",
-    "worlds.questions.keeping": "BrokenQuestion Questions",
-    "worlds.validity.timeline": "DueFact Timeline",
+    "worlds.core.history.diff": "Diff",
+    "worlds.core.history.edits": "Edits",
+    "worlds.core.history.history": "Entries Entry",
+    "worlds.core.history.provenance": "Provenance",
+    "worlds.core.history.retention": "Retention",
+    "worlds.core.history.tags": "Tag",
+    "worlds.core.search.passages": "Passage",
+    "worlds.core.search.hits": "Explanation Hit SearchResults",
+    "worlds.core.texts.policy": "ChunkSize TextPolicy",
+    "worlds.extras.curation.forms.form": "Form",
+    "worlds.extras.entities.schema": "Schema",
+    "worlds.extras.entities.trees": "Tree",
+    "worlds.extras.entities.members": "Members",
+    "worlds.extras.entities.tree_moves": "Move",
+    "worlds.extras.memory.memory": "Memory",
+    "worlds.extras.memory.byte_search": "Proof prove",
+    "worlds.extras.memory.records": "Forgotten Keep Recalled Remembered Retained",
+    "worlds.extras.questions.brief": "Brief",
+    "worlds.extras.questions.question_store": "BrokenQuestion Questions",
+    "worlds.extras.facts.timeline": "DueFact Timeline",
     "worlds.groups.group": "Group group",
-    "worlds.file.restoring": "restore",
+    "worlds.core.file.restore": "restore",
     "worlds.aio": "AsyncWorld aopen",
     "worlds.comparison": "compare",
     "worlds.world": "World open",
-    "worlds.revisions.comparing": "Comparison",
+    "worlds.core.history.dataset_comparison": "Comparison",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_HOME)
 
 if not TYPE_CHECKING:  # for a type checker there are no other names than those above
 

@@ -1,5 +1,5 @@
 """`python -m worlds`: the command line."""
 
-from worlds.cli import main
+from worlds.doors.cli import main
 
 main()

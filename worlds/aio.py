@@ -32,7 +32,7 @@ _PARTS = ("World", "Memory", "Questions", "Shapes", "Sources", "Retention")
 
 
 class Call(Coroutine[Any, Any, T]):
-    """What a verb will give: `await` it for all of it, or take it item by item, `async for`, without holding the loop.
+    """The coming result of a verb: `await` all of it, or take it item by item, `async for`, without holding the loop.
 
     It is a coroutine: `asyncio.create_task` and `asyncio.gather` take it. A call that is cancelled before its turn does
     nothing. One that is being worked on is interrupted, as `World.interruptible` says, and its caller goes on at once,
@@ -51,11 +51,11 @@ class Call(Coroutine[Any, Any, T]):
         return self._coroutine.__await__()
 
     def send(self, value: Any) -> Any:
-        """What a task does to go on."""
+        """Resume the coroutine, as a task does."""
         return self._coroutine.send(value)
 
     def throw(self, *error: Any) -> Any:
-        """What a task does to cancel."""
+        """Raise an error in the coroutine, as a task does to cancel it."""
         return self._coroutine.throw(*error)
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class Cancelled(Exception):  # noqa: N818  # it is no error
 
 
 class Work:
-    """What a thread does with a world, which another one can stop, also before it begins; see `World.interruptible`.
+    """The work of a thread on a world, which another thread can stop, also before it begins; see `World.interruptible`.
 
     A group, or no world, is worked with, too, but not stopped.
     """
@@ -97,7 +97,7 @@ class Work:
             return work()
 
     def stop(self) -> None:
-        """Stop what can be stopped of it; what has not begun will not."""
+        """Stop the running part if possible, and cancel the rest."""
         with self._lock:
             self._stopped = True
             if self._running is not None:
@@ -108,7 +108,7 @@ _THREADS = ThreadPoolExecutor(thread_name_prefix="worlds-adapters")
 
 
 async def in_thread(world: Any, work: Callable[[], T], threads: ThreadPoolExecutor = _THREADS) -> T:
-    """Do work with a world in a thread, while the loop goes on.
+    """Run `work` with a world in a thread, without blocking the event loop.
 
     Where the caller is cancelled, work that has not begun will not, and other work is stopped, as far as it can be; the
     caller goes on when it has ended, and after `_PATIENCE` seconds at the latest.
@@ -128,7 +128,7 @@ async def in_thread(world: Any, work: Callable[[], T], threads: ThreadPoolExecut
 
 
 def awaited(world: str) -> Callable[[type[C]], type[C]]:
-    """Give a class, in the place of each `aNAME` that it inherits, one that does its `NAME` by `in_thread`.
+    """Replace each inherited `aNAME` method of a class by one that runs its `NAME` with `in_thread`.
 
     `world` is the attribute that has the world.
     """
@@ -152,7 +152,7 @@ def _awaited(world: str, name: str, method: Callable[..., T]) -> Callable[..., A
     return asked
 
 
-class Worker:
+class WorldThread:
     """The thread of one world, and whose turn it is: a transaction of one task keeps the others waiting."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -169,7 +169,7 @@ class Worker:
         return self._transaction is not None and self._mine.get() is self._transaction
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do some work in the thread, after what was asked before; OpenError where the world is not open."""
+        """Run `work` in the thread, after earlier work; OpenError if the world is closed."""
         if not self.inside:
             async with self.turn:
                 pass  # what follows is queued before any other task comes to its turn
@@ -208,10 +208,10 @@ class Worker:
             await asyncio.shield(self.run(lambda: block.__exit__(None, None, None)))
 
 
-class View:
+class AsyncRoom:
     """A part of a world whose verbs are awaited; its properties too: `await world.prefixes`."""
 
-    def __init__(self, worker: Worker, part: Any) -> None:
+    def __init__(self, worker: WorldThread, part: Any) -> None:
         self._worker = worker
         self._part = part
 
@@ -240,12 +240,12 @@ class View:
     def _call(self, work: Callable[[], Any]) -> Call[Any]:
         def told() -> Any:
             found = work()
-            return View(self._worker, found) if _is_part(found) else found
+            return AsyncRoom(self._worker, found) if _is_part(found) else found
 
         return Call(self._worker.run, told)
 
     def each(self, items: Iterable[T]) -> Call[Iterable[T]]:
-        """Items of an answer that are read as one goes, such as the quads of a difference: `async for`."""
+        """Items of an answer that are read during iteration, such as the quads of a difference: `async for`."""
         return Call(self._worker.run, lambda: items)
 
     def run(self, work: Callable[[Any], T]) -> Call[T]:
@@ -258,14 +258,14 @@ def _is_part(found: object) -> bool:
 
 
 class NotOpenError(OpenError, AttributeError):
-    """A verb of a world that is not open: an OpenError to who calls it, and no attribute to `hasattr`."""
+    """A verb of a world that is not open: an OpenError for callers, a missing attribute for `hasattr`."""
 
 
-class AsyncWorld(View):
-    """A world of which every verb is awaited; `worlds.aopen` makes it."""
+class AsyncWorld(AsyncRoom):
+    """A world with awaitable verbs; `worlds.aopen` opens it."""
 
     def __init__(self, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
-        super().__init__(Worker(path), None)
+        super().__init__(WorldThread(path), None)
         self._open = functools.partial(worlds_world.open, path, **options)
         self._closed = False
 
@@ -296,7 +296,7 @@ class AsyncWorld(View):
         return super().__getattr__(name)
 
     async def close(self) -> None:
-        """Close the file, after what is being done; OpenError inside of a transaction."""
+        """Close the file after the running work; OpenError inside a transaction."""
 
         def shut() -> None:
             if self._part is not None:

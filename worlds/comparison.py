@@ -10,13 +10,13 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from worlds.core.history.dataset_comparison import Comparison, compared
 from worlds.errors import ArgumentError
 from worlds.graph.blanknodes import blank_nodes, renamed
 from worlds.graph.formats import FORMATS, rdflib_quads
 from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
-from worlds.revisions.comparing import Comparison, compared
 from worlds.world import SUFFIXES, open
 
 _Quads = Iterator[ox.Quad]
@@ -25,7 +25,7 @@ _Quads = Iterator[ox.Quad]
 def compare(
     a: object, b: object, *, base: object = None, graph: str | None = None, format: str | None = None
 ) -> Comparison:
-    """What is different in `b` from how it is in `a`: each a world, a past state of one, or RDF as `load` takes it.
+    """Compare `b` with `a`: each is a world, a past state of one, or RDF as `load` takes it.
 
     A path that ends in .db, .world or .sqlite is a world's. Blank nodes are matched by what they have, as in
     `load(mode="replace")`, in bounded time. With a `base`, which both come from, `conflicts` tells what both changed in
@@ -34,7 +34,7 @@ def compare(
     `load`.
     """
     if graph is not None and not isinstance(graph, str):
-        raise TypeError(f"graph is an IRI, or None, not {graph!r}")
+        raise TypeError(f"graph must be an IRI, or None, not {graph!r}")
     try:
         target = None if graph is None else ox.NamedNode(graph)
     except ValueError as error:
@@ -85,7 +85,7 @@ def _put(quads: Any, graph: ox.NamedNode | None) -> _Quads:
 
 
 def _renamed(quads: _Quads) -> _Quads:
-    """The quads of one more document, whose labels are its own."""
+    """The quads of another document, with blank-node labels of its own."""
     names: dict[ox.BlankNode, ox.BlankNode] = {}
     for quad in quads:
         for node in blank_nodes(quad):

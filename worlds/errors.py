@@ -75,15 +75,8 @@ class _LocatedError(WorldsError):
         self.source = source
         self.line = line
         self.column = column
-        place = ", ".join(
-            part
-            for part in (
-                source,
-                f"line {line}" if line is not None else None,
-                f"column {column}" if column is not None else None,
-            )
-            if part
-        )
+        numbers = [f"{name} {number}" for name, number in (("line", line), ("column", column)) if number is not None]
+        place = ", ".join([*([source] if source else []), *numbers])
         super().__init__(f"{place}: {message}" if place else message, kind=kind)
 
 
@@ -105,19 +98,10 @@ class QueryError(_LocatedError):
     kind = "query"
     exit_code = 5
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        source: str | None = None,
-        line: int | None = None,
-        column: int | None = None,
-        kind: str | None = None,
-        prefix: str | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, prefix: str | None = None, **where: Any) -> None:
         self.prefix = prefix
         self.repair: Any = None
-        super().__init__(message, source=source, line=line, column=column, kind=kind)
+        super().__init__(message, **where)
 
 
 class QueryTimeout(QueryError):  # noqa: N818  # the name is a contract
@@ -135,7 +119,7 @@ class FilterError(WorldsError):
 
 
 class ShapesError(WorldsError):
-    """SHACL shapes that are not well formed, or that ask for what cannot be checked; nothing was validated."""
+    """SHACL shapes that are ill-formed, or cannot be checked; nothing was validated."""
 
     kind = "shapes"
     exit_code = 4
@@ -203,7 +187,7 @@ class IntegrityError(WorldsError):
 
 
 class ArgumentError(ValueError):
-    """A ValueError that says what is wrong for programs, too.
+    """A ValueError with a `kind` for programs.
 
     `.kind` is "name" (`.name` is neither an IRI nor a name with a known prefix; `.prefix` is one that is not known),
     "cursor", "revision", "entity" or "proposal".

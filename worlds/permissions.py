@@ -41,14 +41,14 @@ def user_folder() -> Path:
 
 
 def home_of(connection: Any) -> str:
-    """What consents to the world of a connection are kept by: the real path of its file, or its address."""
+    """The key of consents to the world of a connection: the real path of its file, or its address."""
     name = connection.path if connection.file == ":memory:" else connection.file  # a scope's is in memory
     path = str(getattr(connection, "address", name))
     return path if path == ":memory:" or "://" in path else os.path.realpath(path)
 
 
 def consents(world: str, what: object) -> bool:
-    """Whether this user lets a world reach what its file names, such as a source: a stranger may have written that.
+    """Whether this user lets a world reach a place that its file names, such as a source: a stranger may name it.
 
     A consent is a file in the user's folder of configuration, by the world's `home_of` and all of `what`, as JSON: a
     copy of the world, or another definition, has none.
@@ -58,7 +58,7 @@ def consents(world: str, what: object) -> bool:
 
 
 def consent(world: str, what: object, *, keep: bool = True) -> None:
-    """Let a world reach what its file names, from now on; without `keep` in this process alone."""
+    """Allow a world to reach a place that its file names; without `keep` in this process alone."""
     name = _consent(world, what)
     _consents.add(name)
     file = _kept(name)
@@ -88,7 +88,7 @@ def _kept(name: str) -> Path:
 
 
 def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str], *, links: bool = False) -> None:
-    """OpenError unless all who can write what is at `path` could write `beside`, a world or a folder, as well.
+    """OpenError if someone can write the file at `path` who cannot write `beside`, a world or a folder.
 
     The user and root always may. A link is believed only with `links`, if its owner is; where nothing is at `path`,
     nothing is to be checked.
@@ -115,7 +115,7 @@ def believe_logs(world: str) -> None:
 
 
 def _owned(path: str | os.PathLike[str]) -> os.stat_result:
-    """What is at `path`, else the folder that it would be in."""
+    """The status of the file at `path`, else of the folder that it would be in."""
     try:
         return os.stat(path)  # noqa: PTH116  # at each opening
     except FileNotFoundError:

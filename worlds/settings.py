@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from worlds.core.search.options import KEPT, OPTIONS
 from worlds.errors import OpenError
 from worlds.permissions import believe, user_folder
-from worlds.search.options import KEPT, OPTIONS
 from worlds.sql.drivers import AUTO, NAMES
 from worlds.sql.drivers import VARIABLE as DRIVER
 
@@ -43,7 +43,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: its name ("server.port"), the kind of its values, its default, and what it does.
+    """A setting: its name ("server.port"), the kind of its values, its default, and its effect.
 
     `least` and `most` bound a number, `choices` are the only texts allowed, `unit` is what a number counts, `meaning`
     says what a default means that does not speak for itself.
@@ -74,7 +74,7 @@ class Setting:
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     def expects(self) -> str:
-        """What a value must be, in words."""
+        """The kind of value that a setting takes, in words."""
         if self.choices:
             return f"one of {', '.join(map(repr, self.choices))}"
         kind = _KINDS[self.kind]
@@ -162,198 +162,147 @@ def search_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 _MOST = 2**31 - 1
 _LONGEST = 30 * 86_400.0  # seconds
 
+_KIND_OF: dict[type, Kind] = {str: "text", int: "integer", float: "number", bool: "boolean", tuple: "list"}
+
+
+def _of(name: str, default: Any, help: str, *bounds: Any, kind: Kind | None = None, **more: Any) -> Setting:
+    """A setting of the kind of its default, where none is named."""
+    return Setting(name, kind or _KIND_OF[type(default)], default, help, *bounds, **more)
+
+
 _ALL = (
-    Setting(
+    _of(
         "embedder",
-        "text",
         "auto",
         "The model that makes vectors of texts: a sentence-transformers model by name or folder, auto for the default "
         "model where it is installed, or none.",
     ),
-    Setting(
+    _of(
         "durability",
-        "text",
         "normal",
         "What an acknowledged write survives: the death of the process (normal), or a power loss too (full; slower).",
         choices=("normal", "full"),
     ),
-    Setting(
+    _of(
         "driver",
-        "text",
         "auto",
         "What reads and writes a world's file: libSQL (libsql), SQLite (sqlite), or what suits the file better (auto).",
         choices=NAMES,
     ),
-    Setting(
+    _of(
         "sparql_index",
-        "text",
         "auto",
         "Where SPARQL is evaluated for a large world: on disk until its queries have taken so long that the move to "
         "memory pays (auto), in memory, or on disk.",
         choices=("auto", "memory", "disk"),
     ),
-    Setting(
+    _of(
         "default_graph",
-        "text",
         None,
         "What queries of a world that `worlds init` makes see if they name no graph: the default graph alone (strict), "
         "or all graphs together (union).",
+        kind="text",
         choices=("strict", "union"),
         meaning="union if all data are in named graphs, else strict",
     ),
-    Setting(
+    _of(
         "profiles",
-        "boolean",
         False,
         "Whether each entity of a world that `worlds init` makes gets a text of its own, its triples in words.",
     ),
-    Setting(
+    _of(
         "author",
-        "text",
         None,
         "Who the history names for the changes made from the command line, or by agents.",
+        kind="text",
         meaning="nobody; of agents, the client's name",
     ),
     *_search_settings(),
-    Setting("server.host", "text", "127.0.0.1", "The address that the server listens on."),
-    Setting(
-        "server.port", "integer", 8080, "The port that the server listens on; 0 takes a free one.", least=0, most=65535
-    ),
-    Setting(
+    _of("server.host", "127.0.0.1", "The address that the server listens on."),
+    _of("server.port", 8080, "The port that the server listens on; 0 takes a free one.", 0, 65535),
+    _of(
         "server.readers",
-        "integer",
         max(2, min(8, os.cpu_count() or 2)),
         "How many processes answer queries and searches.",
-        least=1,
-        most=256,
+        1,
+        256,
         meaning="the number of processors, but 2 to 8",
     ),
-    Setting(
-        "server.most_workers",
-        "integer",
-        8,
-        "How many processes there may be in all, when long queries hold the others.",
-        least=2,
-        most=256,
-    ),
-    Setting(
-        "server.timeout",
-        "number",
-        30.0,
-        "Seconds that one query, search or update may take.",
-        least=0.001,
-        most=_LONGEST,
-        unit="seconds",
-    ),
-    Setting(
-        "server.max_body",
-        "integer",
-        104_857_600,
-        "Bytes that the body of one request may have.",
-        least=1,
-        most=2**53,
-        unit="bytes",
-    ),
-    Setting(
-        "server.max_results", "integer", 1_000_000, "Rows or triples that one answer may have.", least=1, most=_MOST
-    ),
-    Setting(
-        "server.max_queries",
-        "integer",
-        64,
-        "Requests that may run or wait at a time; more are turned away.",
-        least=1,
-        most=_MOST,
-    ),
-    Setting(
+    _of("server.most_workers", 8, "How many processes there may be in all, when long queries hold the others.", 2, 256),
+    _of("server.timeout", 30.0, "Seconds that one query, search or update may take.", 0.001, _LONGEST, unit="seconds"),
+    _of("server.max_body", 104_857_600, "Bytes that the body of one request may have.", 1, 2**53, unit="bytes"),
+    _of("server.max_results", 1_000_000, "Rows or triples that one answer may have.", 1, _MOST),
+    _of("server.max_queries", 64, "Requests that may run or wait at a time; more are turned away.", 1, _MOST),
+    _of(
         "server.max_memory",
-        "integer",
         2 * 2**30,
         "Bytes of memory that one query or search may take; on Linux. 0 for no limit.",
-        least=0,
-        most=2**53,
+        0,
+        2**53,
         unit="bytes",
     ),
-    Setting(
-        "server.max_proposals",
-        "integer",
-        1000,
-        "Proposals of one key that may wait for a decision; more are refused.",
-        least=1,
-        most=_MOST,
-    ),
-    Setting(
+    _of("server.max_proposals", 1000, "Proposals of one key that may wait for a decision; more are refused.", 1, _MOST),
+    _of(
         "server.guest_share",
-        "number",
         0.25,
         "The least share of turns and processes that clients without a key have while others wait.",
-        least=0,
-        most=1,
+        0,
+        1,
     ),
-    Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0, most=_MOST),
-    Setting(
-        "server.cors",
-        "list",
-        (),
-        "Origins of web pages that may call the server, such as https://example.org; * for all.",
-    ),
-    Setting(
+    _of("server.rate", 0, "Requests a minute for each client; 0 for no limit.", 0, _MOST),
+    _of("server.cors", (), "Origins of web pages that may call the server, such as https://example.org; * for all."),
+    _of(
         "server.keys",
-        "path",
         None,
         "The file with the API keys.",
+        kind="path",
         meaning="beside the world's file, or in the folder of the worlds",
     ),
-    Setting(
+    _of(
         "server.public_reads",
-        "boolean",
         None,
         "Whether one may read without a key.",
+        kind="boolean",
         meaning="on a loopback address only",
     ),
-    Setting(
-        "server.allow_writes", "boolean", False, "Whether one may write without a key; on a loopback address only."
-    ),
-    Setting("server.graphs", "list", (), "A graph that clients see, and nothing beside: its IRI, or default."),
-    Setting("server.hosts", "list", (), "Further host names that requests may name, such as those of a reverse proxy."),
-    Setting(
+    _of("server.allow_writes", False, "Whether one may write without a key; on a loopback address only."),
+    _of("server.graphs", (), "A graph that clients see, and nothing beside: its IRI, or default."),
+    _of("server.hosts", (), "Further host names that requests may name, such as those of a reverse proxy."),
+    _of(
         "server.allow_network",
-        "list",
         (),
         "A host that SERVICE and LOAD may reach, such as query.wikidata.org; none by default.",
     ),
-    Setting(
+    _of(
         "server.default_graph",
-        "text",
         None,
         "What a query sees that names no graph: the default graph alone (strict), or all graphs together (union).",
+        kind="text",
         choices=("strict", "union"),
         meaning="what the world's own setting says",
     ),
-    Setting("server.log", "text", "text", "The form of the log: lines for people, or JSON.", choices=("text", "json")),
-    Setting(
+    _of("server.log", "text", "The form of the log: lines for people, or JSON.", choices=("text", "json")),
+    _of(
         "server.grace",
-        "number",
         10.0,
         "Seconds that running requests have to finish when the server is stopped.",
-        least=0,
-        most=_LONGEST,
+        0,
+        _LONGEST,
         unit="seconds",
     ),
-    Setting("mcp.allow_writes", "boolean", False, "Whether agents may change the world."),
-    Setting("mcp.allow_proposals", "boolean", False, "Whether agents may propose changes of the world."),
-    Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
-    Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
-    Setting("mcp.graphs", "list", (), "A graph that agents see, and nothing beside: its IRI, or default."),
-    Setting("mcp.token_budget", "integer", 4000, "About how many tokens an answer has.", least=100, most=_MOST),
-    Setting(
+    _of("mcp.allow_writes", False, "Whether agents may change the world."),
+    _of("mcp.allow_proposals", False, "Whether agents may propose changes of the world."),
+    _of("mcp.host", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
+    _of("mcp.port", 8090, "The port that the MCP server listens on, over HTTP.", 0, 65535),
+    _of("mcp.graphs", (), "A graph that agents see, and nothing beside: its IRI, or default."),
+    _of("mcp.token_budget", 4000, "About how many tokens an answer has.", 100, _MOST),
+    _of(
         "mcp.tools",
-        "text",
         "all",
         "The tools that agents see: those that answering takes, that curating takes, a memory's, or all but these.",
         choices=("ask", "curate", "memory", "all"),
     ),
-    Setting("mcp.memory", "text", "agent", "The memory that agents have with the tools of one: user/ann."),
+    _of("mcp.memory", "agent", "The memory that agents have with the tools of one: user/ann."),
 )
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

@@ -4,65 +4,67 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.embedders import Embedder, resolve_embedder
+from worlds.core.embedders import Embedder, resolve_embedder
+from worlds.core.file import opening
+from worlds.core.history.history import Moment
+from worlds.core.history.writer import Progress as Progress
+from worlds.core.quads.dataset import default_graph, own_named
+from worlds.core.quads.dictionary import Dictionary
+from worlds.core.quads.namespaces import listed
+from worlds.core.sparql.copied import CopiedIndex, EarlierIndex
+from worlds.core.sparql.index import PLACES, SparqlIndex
+from worlds.core.sparql.index import Progress as Built
+from worlds.core.sparql.queries import Queries
+from worlds.core.views.copied import Copies, ViewCopy
+from worlds.core.views.dataset import Dataset, IndexNotes
+from worlds.core.views.scope_writes import ScopedWriter
+from worlds.core.views.slice import Slice, ViewConnection
+from worlds.core.views.view import View
 from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
-from worlds.file import opening
+from worlds.extras.remote.address import is_address
 from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dataset import default_graph, own_named
-from worlds.quads.dictionary import Dictionary
-from worlds.quads.namespaces import listed
-from worlds.remote.address import is_address
-from worlds.revisions.history import Moment
-from worlds.revisions.writer import Progress as Progress
-from worlds.scopes.copied import Copied, Copies, Copy
-from worlds.scopes.dataset import Dataset, IndexNotes
-from worlds.scopes.forwarding import Forwarding
-from worlds.scopes.refusing import OUTSIDE, refuse, refuse_past
-from worlds.scopes.slice import Slice, ViewConnection
-from worlds.scopes.view import View
-from worlds.scopes.writing import ScopedWriter
-from worlds.sparql.copied import CopiedIndex, EarlierIndex
-from worlds.sparql.index import PLACES, Place, SparqlIndex
-from worlds.sparql.index import Progress as Built
-from worlds.sparql.queries import Queries
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
+from worlds.verbs.concluding import Concluding, concluding_slice
+from worlds.verbs.forwarding import Forwarding
+from worlds.verbs.refusing import OUTSIDE, refuse, refuse_past
 
 if TYPE_CHECKING:
+    from worlds.extras.remote.status import Replica
     from worlds.graph.query.results import Solutions, Triples
     from worlds.graph.terms import GraphName
-    from worlds.remote.status import Replica
 
-from worlds.validity.times import in_calendar, moment
-from worlds.verbs.auditing import Auditing
-from worlds.verbs.calling import verb
+from worlds.extras.facts.times import in_calendar, moment
+from worlds.verbs.browsing import Browsing
 from worlds.verbs.curating import Curating
-from worlds.verbs.following import Following
+from worlds.verbs.followed_sources import SourceVerbs
+from worlds.verbs.invocation import verb
+from worlds.verbs.quality import Auditing
 from worlds.verbs.querying import Querying
-from worlds.verbs.reading import Reading
+from worlds.verbs.reading import ReadingVerbs
 from worlds.verbs.remembering import Remembering
 from worlds.verbs.searching import Searching
-from worlds.verbs.settings import Settings
-from worlds.verbs.stating import Stating
+from worlds.verbs.settings import SettingVerbs
+from worlds.verbs.stating import StatingVerbs
 from worlds.verbs.writing import QuadLike as QuadLike
-from worlds.verbs.writing import Writing
+from worlds.verbs.writing import WritingVerbs
 
 SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
-"""What the name of a world's file ends in, where its name has to tell."""
+"""The endings of a world's file name, where its name has to identify it."""
 _SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
 _SETTINGS = ("created", "history_from", "purges", "term_removals", "policy", "default_graph", "embedder")
-"""What of the table meta a revision's world depends on."""
+"""The rows of the table meta that a revision's world depends on."""
 _Scopes: TypeAlias = "dict[tuple[GraphName, ...], ScopedWorld]"
 
 
@@ -111,58 +113,61 @@ def open(
     it is of a newer version, or of before the first release; EmbedderError if `embedder` was named and does not fit
     the vectors of the world; ReadOnlyError if the folder cannot be written to and `read_only` is False.
     """
-    if isinstance(path, str) and is_address(path):
-        if vector_index is True or encryption_key is not None or durability != "normal" or driver == SQLITE:
-            raise ValueError(
-                "vector_index, encryption_key, durability and SQLite's driver are those of a file, not of a world on "
-                "a server, whose replica libSQL keeps"
-            )
-        return _open_replica(
-            path, embedder, sparql_index, replica=replica, token=token, max_staleness=max_staleness, timeout=timeout,
-            read_only=read_only, search=search,
-        )  # fmt: skip
-    if replica is not None or token is not None or max_staleness is not None:
+    address = isinstance(path, str) and is_address(path)
+    if address and (vector_index is True or encryption_key is not None or durability != "normal" or driver == SQLITE):
+        raise ValueError(
+            "vector_index, encryption_key, durability and SQLite's driver are those of a file, not of a world on a "
+            "server, whose replica libSQL keeps"
+        )
+    if not address and (replica, token, max_staleness) != (None, None, None):
         raise ValueError(f"replica, token and max_staleness are for a world on a server; {path!r} is a file")
-    name = file_name(path)
+    name = str(path) if address else file_name(path)
     if vector_index != "auto" and not isinstance(vector_index, bool):
-        raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
+        raise ValueError(f"vector_index must be True, False or 'auto', not {vector_index!r}")
     if sparql_index not in PLACES:
-        raise ValueError(f"sparql_index is one of {', '.join(map(repr, PLACES))}, not {sparql_index!r}")
+        raise ValueError(f"sparql_index must be one of {', '.join(map(repr, PLACES))}, not {sparql_index!r}")
     if sparql_index == "disk" and encryption_key is not None:
         raise ValueError("sparql_index='disk' would write an encrypted world's quads in plain text: choose 'memory'")
     chosen = resolve_embedder(embedder)
-    connection = opening.open_file(
-        name, read_only=read_only, create=create, durability=durability, timeout=timeout,
-        encryption_key=encryption_key, driver=driver, vector_index=vector_index,
+    if address:
+        from worlds.extras.remote.replica import open_replica  # a world in a file pays nothing for it
+
+        connection: Connection = open_replica(
+            name, replica=replica, token=token, max_staleness=max_staleness, timeout=timeout, read_only=read_only
+        )
+    else:
+        connection = opening.open_file(
+            name, read_only=read_only, create=create, durability=durability, timeout=timeout,
+            encryption_key=encryption_key, driver=driver, vector_index=vector_index,
+        )  # fmt: skip
+    return _opened(
+        connection, chosen, demanded=embedder not in ("auto", None), vector_index="auto" if address else vector_index,
+        sparql_index=sparql_index, search=search,
     )  # fmt: skip
+
+
+def _opened(connection: Connection, *known: Any, **options: Any) -> World:
+    """The world of a connection, which is closed where it is none."""
     try:
-        return World(
-            connection, chosen, demanded=embedder not in ("auto", None), vector_index=vector_index,
-            sparql_index=sparql_index, search=search,
-        )  # fmt: skip
+        return World(connection, *known, **options)
     except BaseException:
         connection.close()
         raise
 
 
-def _open_replica(
-    url: str, embedder: str | Embedder | None, sparql_index: Place, *, search: Mapping[str, Any] | None, **options: Any
-) -> World:
-    from worlds.remote.replica import open_replica  # a world in a file pays nothing for it
-
-    chosen = resolve_embedder(embedder)
-    connection = open_replica(url, **options)
-    try:
-        return World(
-            connection, chosen, demanded=embedder not in ("auto", None), vector_index="auto",
-            sparql_index=sparql_index, search=search,
-        )  # fmt: skip
-    except BaseException:
-        connection.close()
-        raise
-
-
-class World(Settings, Stating, Auditing, Curating, Following, Searching, Querying, Remembering, Reading, Writing):
+class World(
+    SettingVerbs,
+    StatingVerbs,
+    Auditing,
+    Curating,
+    Browsing,
+    SourceVerbs,
+    Searching,
+    Querying,
+    Remembering,
+    ReadingVerbs,
+    WritingVerbs,
+):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
@@ -175,12 +180,12 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
     @property
     def path(self) -> str:
         """The path of the world's file; the address of a world on a server; ":memory:" for a world without a file."""
-        return self._connection.location
+        return self._core.connection.location
 
     @property
     def driver(self) -> str:
         """The driver by which its file is open, "libsql" or "sqlite"; see `worlds.open`."""
-        return self._connection.driver.name
+        return self._core.connection.driver.name
 
     @property
     def replica(self) -> Replica | None:
@@ -211,9 +216,9 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     def _only(self, names: tuple[GraphName, ...]) -> World:
         """The scope of some graphs."""
-        with self._connection.lock:
+        with self._core.connection.lock:
             found = self._scopes.pop(names, None)
-            if found is None or found._connection.closed:
+            if found is None or found._core.connection.closed:
                 found = ScopedWorld(self, names)
             self._scopes[names] = found  # the newest last
             while len(self._scopes) > _SCOPES:
@@ -221,9 +226,9 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         return found
 
     def _beside(self, path: str, *, make: bool) -> World:
-        own = self._connection
+        own = self._core.connection
         if own.replica is not None:
-            from worlds.remote.memories import open_memories  # a world in a file pays nothing for it
+            from worlds.extras.remote.memories import open_memories  # a world in a file pays nothing for it
 
             connection: Connection = open_memories(own)  # type: ignore[arg-type]  # that of a replica
         else:
@@ -231,16 +236,11 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
                 path, read_only=own.read_only and not make, create=make, durability=own.durability,
                 timeout=own.timeout, encryption_key=own.encryption_key, driver=own.driver.name,
             )  # fmt: skip
-        try:
-            made = World(
-                connection, self.embedder, demanded=False,
-                vector_index=False if make and own.replica is None else "auto", sparql_index="memory",
-                search=self._search_defaults,
-            )  # fmt: skip
-        except BaseException:
-            connection.close()
-            raise
-        made._running = self._running
+        made = _opened(
+            connection, self.embedder, demanded=False, vector_index=False if make and own.replica is None else "auto",
+            sparql_index="memory", search=self._core.search_defaults,
+        )  # fmt: skip
+        made._core.running = self._core.running
         return made
 
     @property
@@ -250,11 +250,11 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     @cached_property
     def _copies(self) -> Copies[CopiedWorld]:
-        return Copies(self._connection, lambda view: CopiedWorld(self, view), self._settings)
+        return Copies(self._core.connection, lambda view: CopiedWorld(self, view), self._settings)
 
     def _settings(self) -> object:
-        """What a revision's world depends on beside the revision: what is forgotten, policy, prefixes."""
-        return tuple(map(self._connection.meta, _SETTINGS)), self._namespaces.declared
+        """The settings that a revision's world depends on besides the revision: forgotten history, policy, prefixes."""
+        return tuple(map(self._core.connection.meta, _SETTINGS)), self._core.namespaces.declared
 
     @verb
     def at(self, revision: Moment) -> World:
@@ -266,12 +266,12 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         file, which is made when it is first needed, and gone with the process; the last three are kept. `close` gives
         a copy back, also at the end of `with`; the next call makes it again. Errors are those of `diff`.
         """
-        with self._connection.snapshot():
-            return self._copies.of(View(revision=self._history.check(revision)))
+        with self._core.connection.snapshot():
+            return self._copies.of(View(revision=self._core.history.check(revision)))
 
     @verb
     def as_of(self, time: object) -> World:
-        """What held at a time, as far as the world knows now, as a `World` that can only be read.
+        """The quads that held at a time, as far as the world knows now, as a `World` that can only be read.
 
         It is a world that was told so at that time. A quad that is asserted and whose reifiers say no time is in it;
         one whose interval does not have the time is not; a triple that nobody asserts, which has ended or is to begin,
@@ -280,8 +280,19 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
         `w.at(revision).as_of(time)` is what the file held then of that time.
         """
         found = self._copies.of(View(time=moment("time", time, self._validity.zone)))
-        with found._connection.snapshot():  # what the world knows now
+        with found._core.connection.snapshot():  # what the world knows now
             return found
+
+    @property
+    def entailed(self) -> World:
+        """The `World` with its conclusions, to query, search, describe and export; it can only be read.
+
+        It reads as a world in which all that follows by `rules` was written, and is brought in step before each
+        reading. What follows from a scope follows from its graphs alone; so it does of a revision, or as of a time.
+        The first reading copies the file and adds the conclusions, at some 100,000 a second. `close` gives the copy
+        back; the next call makes it again.
+        """
+        return self._with_conclusions
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -293,29 +304,35 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     def _names(self, graphs: object) -> tuple[GraphName, ...]:
         """The graphs of a scope, each once, in one order."""
-        names = sorted({self._namespaces.graph(graph) for graph in listed(graphs)}, key=str)
+        names = sorted({self._core.namespaces.graph(graph) for graph in listed(graphs)}, key=str)
         if not names:
-            raise ValueError("a scope is of one graph at least")
+            raise ValueError("a scope needs at least one graph")
         return tuple(names)
 
     @property
     def _written(self) -> Connection:
         """The connection by which it is written."""
-        return self._connection
+        return self._core.connection
 
     @cached_property
     def _scopes(self) -> _Scopes:
         return {}
 
+    @cached_property
+    def _with_conclusions(self) -> World:
+        return EntailedWorld(self, View(entailed=True))
+
     @verb
     def close(self) -> None:
-        """Close the file. What was written is kept; a second call does nothing."""
+        """Close the file. All writes are kept; a second call does nothing."""
         self._copies.close()
-        with self._connection.lock, contextlib.suppress(WorldsError):
-            self._sparql.close()
+        if "_with_conclusions" in self.__dict__:
+            self._with_conclusions.close()
+        with self._core.connection.lock, contextlib.suppress(WorldsError):
+            self._core.sparql.close()
         if "_memories" in self.__dict__:
             self._memories.close()
-        self._connection.close()
+        self._core.connection.close()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{self!r} cannot be copied or sent to another process: open it there by its path")
@@ -331,8 +348,8 @@ class World(Settings, Stating, Auditing, Curating, Following, Searching, Queryin
 
     def __len__(self) -> int:
         """The number of quads."""
-        with self._connection.snapshot():
-            return int(self._connection.value(_SQL["count_quads"]))
+        with self._core.connection.snapshot():
+            return int(self._core.connection.value(_SQL["count_quads"]))
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world
@@ -348,20 +365,20 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = ViewConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
-        self._search_defaults, self._running = world._search_defaults, world._running
+        self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
         self._world = world
         self._graphs = graphs
         self._slice = self._cut(connection)
-        self._gate.slice = True
-        self._namespaces.home = self._slice.single
-        self._writer = ScopedWriter(world, self, self._slice)
+        self._core.gate.slice = True
+        self._core.namespaces.home = self._slice.single
+        self._core.writer = ScopedWriter(world._core, self._core, self._slice)
 
     def _require(self, what: str) -> None:
         if what in OUTSIDE or what.startswith("setting "):
             refuse(what)
 
     def _cut(self, connection: ViewConnection) -> Slice:
-        return Slice(self._world, self, connection, self._graphs)
+        return Slice(self._world._core, self._core, connection, self._graphs, lambda id: self._world._proposals.get(id))
 
     @property
     def _written(self) -> Connection:
@@ -369,12 +386,12 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
 
     def at(self, revision: Moment) -> World:
         """The scope as it was after a revision; see `World.at`."""
-        with self._connection.snapshot():
-            number = self._history.check(revision)
+        with self._core.connection.snapshot():
+            number = self._core.history.check(revision)
         return self._world.at(number)._only(self._graphs)
 
     def as_of(self, time: object) -> World:
-        """What held at a time, in these graphs; see `World.as_of`."""
+        """The quads that held at a time, in these graphs; see `World.as_of`."""
         return self._world.as_of(time)._only(self._graphs)
 
     def __repr__(self) -> str:
@@ -391,6 +408,10 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         """The graphs that it is seen through, as `only` takes them."""
         return tuple("default" if isinstance(name, ox.DefaultGraph) else to_rdflib(name) for name in self._graphs)
 
+    @cached_property
+    def _with_conclusions(self) -> World:
+        return EntailedWorld(ConcludingScope(self._world, self._graphs), View(entailed=True))
+
     def only(self, *, graphs: object) -> World:
         """The part of this scope that has these graphs alone. ReadOnlyError for a graph outside of it."""
         names = self._names(graphs)
@@ -401,7 +422,7 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
     @cached_property
     def _dataset(self) -> Dataset | None:
         """The scope as a dataset of its world's index; None for one of many graphs."""
-        return Dataset(self._world, self, self._graphs) if Dataset.possible(self._graphs) else None
+        return Dataset(self._world._core, self._core, self._graphs) if Dataset.possible(self._graphs) else None
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
         if self._dataset is not None:
@@ -410,17 +431,18 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
                 return found
         return super()._answer(text, progress, **how)
 
-    def _listed(self, revision: int) -> int:
+    def _listed(self, revision: Moment) -> int:
         """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
-        with self._connection.snapshot():
+        with self._core.connection.snapshot():
+            revision = self._core.history.check(revision)
             if revision in self._slice.partial:
                 raise ReadOnlyError(f"revision {revision} touched graphs outside of the scope, too", kind="scope")
-            if self._history.check(revision) and not self._history.numbered([revision]):
+            if revision and not self._core.history.numbered([revision]):
                 raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
         return revision
 
 
-class CopiedWorld(Copied, World):
+class CopiedWorld(World):
     """A world of another time, which can only be read; made by `World.at` and `World.as_of`."""
 
     _connection: ViewConnection
@@ -428,18 +450,22 @@ class CopiedWorld(Copied, World):
 
     def __init__(self, world: World, view: View) -> None:
         connection = ViewConnection(world.path, world.driver)
-        index: Callable[..., SparqlIndex] = partial(CopiedIndex, origin=world._sparql)
-        if (revision := view.revision) is not None:
-            index = partial(self._earlier, world, revision)
+        index = partial(self._index, world, view)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=index)
-        self._search_defaults, self._running = world._search_defaults, world._running
+        self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
         self._base = world
         self._view = view
-        self._copy = Copy(world, self, connection, view, self._taking)
+        self._copy = self._copied(connection)
 
-    def _earlier(self, world: World, revision: int, connection: Connection, dictionary: Dictionary) -> SparqlIndex:
-        known = world._dictionary, world._sparql, world._history
-        return EarlierIndex(connection, dictionary, *known, revision, self._taking)
+    def _copied(self, connection: ViewConnection) -> Any:
+        return ViewCopy(self._base._core, self._core, connection, self._view, self._taking)
+
+    def _index(self, world: World, view: View, connection: Connection, dictionary: Dictionary) -> SparqlIndex:
+        core = world._core
+        if view.revision is None:
+            return CopiedIndex(connection, dictionary, core.sparql)
+        known = core.dictionary, core.sparql, core.history
+        return EarlierIndex(connection, dictionary, *known, view.revision, self._taking)
 
     def _taking(self) -> None:
         self._base._copies.fill(self)
@@ -447,7 +473,7 @@ class CopiedWorld(Copied, World):
     @property
     def view(self) -> View:
         """How the world is looked at."""
-        given = {name: value for name, value in asdict(self._view).items() if value is not None}
+        given = {name: value for name, value in asdict(self._view).items() if value is not None and value is not False}
         return replace(self._base.view, **given)
 
     def _require(self, what: str) -> None:
@@ -460,29 +486,20 @@ class CopiedWorld(Copied, World):
         return self._base.at(revision)._copies.of(View(time=self._view.time))
 
     def as_of(self, time: object) -> World:
-        """What held at another time; see `World.as_of`."""
+        """The quads that held at another time; see `World.as_of`."""
         return super().as_of(time) if self._view.time is None else self._base.as_of(time)
 
     @cached_property
     def _aside(self) -> Queries:
         """Answers queries without the copy."""
-        return Queries(
-            self._connection,
-            self._base._dictionary,
-            self._sparql,
-            self._engine,
-            self._embeddings,
-            self._running,
-            IndexNotes(self, self._sparql.store),
-            request=self._requests.own,
-            embedder=self._embedder.required,
-        )
+        own = self._core
+        return own.asking(Queries, self._base._core, own.sparql, IndexNotes(own, own.sparql.store))
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
-        if self._view.revision is None or mentions_search(text):
+        if self._view.time is not None or mentions_search(text):
             return super()._answer(text, progress, **how)
         base = self._base
-        query = self._query(text, known=(base._namespaces.prefixes, default_graph(base._connection)), **how)
+        query = self._query(text, known=(base._core.namespaces.prefixes, default_graph(base._core.connection)), **how)
         return super()._answer(text, progress, **how) if own_named(query) else self._aside.answer(query, progress)
 
     def close(self) -> None:
@@ -496,9 +513,20 @@ class CopiedWorld(Copied, World):
         return f"<World {self.path} {when}>"
 
 
+class ConcludingScope(ScopedWorld):
+    """A scope that keeps the conclusions from its quads, for `World.entailed`."""
+
+    def _cut(self, connection: ViewConnection) -> Slice:
+        return concluding_slice(self._world, self, connection, self._graphs)
+
+
+class EntailedWorld(Concluding, CopiedWorld):
+    """A world with its conclusions, which can only be read; made by `World.entailed`."""
+
+
 def connection_of(world: World) -> Connection:
     """The world's connection, for tests and benchmarks that read its tables: the one way to its inside.
 
     What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
     """
-    return world._connection
+    return world._core.connection

@@ -43,7 +43,7 @@ def variables_of(text: str) -> frozenset[str] | None:
 
 
 def written_in(text: str, tokens: Sequence[Token], bindings: Mapping[str, Any], *, blank: str) -> Iterator[Edit]:
-    """What has to be written in the place of bound variables among the tokens of a text.
+    """The edits that write values in the place of bound variables among the tokens of a text.
 
     QueryError, with its place, where the text gives one a value of its own, and for a blank node, which no text can
     name: `blank` says so of a variable.

@@ -15,16 +15,16 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.default_graph import MergedStores, names_graphs
 from worlds.graph.query.exact import Exactly
 from worlds.graph.query.expressions import UnreadError, rewritten
 from worlds.graph.query.functions import FUNCTIONS, uses_functions
 from worlds.graph.query.graphs import Operators
 from worlds.graph.query.guard import check
-from worlds.graph.query.limits import CAN_FORK, Child, Limits, Writer, in_time, remaining
-from worlds.graph.query.merging import Merging, names_graphs
+from worlds.graph.query.lexical_forms import marked, unmarked
 from worlds.graph.query.mistakes import mistake
-from worlds.graph.query.passing import marked, unmarked
 from worlds.graph.query.query import Query
+from worlds.graph.query.query_limits import CAN_FORK, Child, ChildOutput, Limits, in_time, remaining
 from worlds.graph.query.repairs import checked, concerned, repaired
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.running import MOST_ABANDONED, Functions, Running, abandoned, go_on
@@ -64,7 +64,7 @@ def evaluate(
     query: Query,
     forms: LexicalForms | None = None,
     running: Running | None = None,
-    merging: Merging | None = None,
+    merging: MergedStores | None = None,
 ) -> Solutions | Triples | bool:
     """Answer a query: `Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
 
@@ -78,7 +78,7 @@ def evaluate(
 def answer(
     query: Query, found: Found, forms: LexicalForms | None = None, notes: Callable[[], tuple[str, ...]] = tuple
 ) -> Solutions | Triples | bool:
-    """What was found, as `evaluate` gives it, with what makes its notes.
+    """The solutions, triples or truth of a query, as `evaluate` gives them, with a function for their notes.
 
     A term that a pattern matched can have its given form back; one that the query computed or wrote itself cannot be
     told from it by its looks, and stays.
@@ -95,15 +95,15 @@ def answer(
     return triples.restored(forms.restored)
 
 
-def run(store: ox.Store, query: Query, running: Running | None = None, merging: Merging | None = None) -> Found:
-    """What `begin` comes to."""
+def run(store: ox.Store, query: Query, running: Running | None = None, merging: MergedStores | None = None) -> Found:
+    """The result of `begin`, once it is finished."""
     return begin(store, query, running, merging)()
 
 
 def begin(
-    store: ox.Store, query: Query, running: Running | None = None, merging: Merging | None = None
+    store: ox.Store, query: Query, running: Running | None = None, merging: MergedStores | None = None
 ) -> Callable[[], Found]:
-    """Begin with a query; what this gives must be called, and gives what pyoxigraph answers, all of it.
+    """Begin a query; the returned function must be called, and returns all that pyoxigraph answers.
 
     Where a query has limits, the store may change meanwhile. `default_graphs` are merged to be the default graph;
     `union` merges all. `merging` keeps what that takes.
@@ -121,14 +121,18 @@ def begin(
     check(query.text, query.scan(), allow_network=query.allow_network)
     given = query
     query = checked(query.bound())
-    if Merging.concerns(query):
+    if MergedStores.concerns(query):
         if names_graphs(query.text):
             _parse(query, given)
-        store, query = (merging or Merging()).seen(store, query)
+        store, query = (merging or MergedStores()).seen(store, query)
     deadline, most = query.deadline, query.max_results
     standard = FUNCTIONS if uses_functions(query.text) else {}
     passed = marked(query)
     exact, asked, widely = _exactly(passed)
+    if merging is not None:
+        same = asked is widely
+        asked = merging.reordered(store, asked)
+        widely = asked if same else merging.reordered(store, widely)
     operators = concerned(query)
     failures: list[BaseException] = []  # of what is asked while the query is evaluated
 
@@ -176,7 +180,7 @@ def begin(
         finally:
             del found
 
-    def work(functions: Functions | None, out: Writer) -> None:
+    def work(functions: Functions | None, out: ChildOutput) -> None:
         next(store.quads_for_pattern(None, None, None), None)
         out.write(_BEGUN)
         if exact is None:
@@ -222,7 +226,7 @@ def begin(
 
 
 def _unmarked(found: Found) -> Found:
-    """What was found, with the literals that the query only passed on as they are."""
+    """The results with the literals that the query only passed on, in their own form."""
     if isinstance(found, Selected):
         names = [variable.value for variable in found.variables]
         own: Any = (Solution(names, [unmarked(term) for term in solution]) for solution in found)  # read as one
@@ -251,7 +255,7 @@ def _raise(failures: Sequence[BaseException]) -> None:
 
 
 def _parse(query: Query, given: Query) -> None:
-    """QueryError for what does not parse; what cannot be evaluated is told when it is."""
+    """QueryError for a query that does not parse; errors of evaluation are raised when it is evaluated."""
     with _query_errors(query, given), contextlib.suppress(OSError, RuntimeError, ValueError):
         run_aside(query.text, lambda _: read_only(query.text, query.prefixes))
 
@@ -274,13 +278,15 @@ def try_out(text: str, work: Callable[[], object], limits: Limits) -> None:
 
 @contextlib.contextmanager
 def _query_errors(query: Query, given: Query | None = None) -> Iterator[None]:
-    """Turns what pyoxigraph raises into QueryErrors; `given` is the query before its bindings were written in."""
+    """Turns pyoxigraph's errors into QueryErrors; `given` is the query before its bindings were written in."""
     try:
         yield
     except SyntaxError as error:
         if given is not None and given.bindings:
             parse(checked(given))
-            raise QueryError("with its bindings the query is no SPARQL: a term stands where it cannot") from error
+            raise QueryError(
+                "with its bindings the query is not valid SPARQL: a term is in a place that does not allow it"
+            ) from error
         raise syntax_error(error, query.text, query.prefixes) from error
     except RecursionError:
         raise QueryError("the query cannot be answered: a term is nested too deeply") from None
@@ -332,7 +338,7 @@ def _read(child: Child, most: int | None) -> Found:
 
 
 def first_keyword(text: str) -> tuple[Token, bool | None] | None:
-    """What a query or an update begins with after its prologue, and whether that is of an update, None if of neither.
+    """The first keyword of a query or an update after its prologue, and whether it is an update's, None if neither's.
 
     None where the prologue does not end.
     """
@@ -372,7 +378,7 @@ def _unknown_prefix(query: str, prefixes: Collection[str], end: int) -> Token | 
 
 
 def parse(query: Query) -> None:
-    """QueryError, with line and column, for what does not parse, and as of `check`; nothing is evaluated.
+    """QueryError, with line and column, for a query that does not parse, or fails `check`; nothing is evaluated.
 
     SERVICE may name any host.
     """
@@ -410,7 +416,7 @@ def _parses(text: str, prefixes: Mapping[str, str]) -> bool:
 
 
 def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, update: bool = False) -> QueryError:
-    """The parser's complaint without its long list of what it would have taken.
+    """The parser's error without its long list of expected tokens.
 
     What is no query at all, or an update where a query is wanted, is told apart; `update` is where one is wanted. So is
     a prefix that is neither declared nor among the `prefixes` that need no declaration.

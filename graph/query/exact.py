@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.datatypes import BOUNDS
-from worlds.graph.query.patterns import UnsupportedPatternError, translated
+from worlds.graph.query.regular_expressions import UnsupportedPatternError, translated
 from worlds.graph.query.values import CASTS, ROUNDINGS, Number, cast, computed, less, ordered, value_of
 from worlds.graph.terms import XSD
 
@@ -31,7 +31,7 @@ def is_wide(term: Any) -> bool:
 
 
 class Exactly:
-    """The functions for one evaluation, and what they came upon.
+    """The exact functions for one evaluation; records a number that is too wide, and a refused call.
 
     `wide`: a number for which pyoxigraph has no room; `refused`: what is not answered, to be raised.
     """
@@ -61,7 +61,7 @@ class Exactly:
         }
 
     def finish(self) -> None:
-        """Raise what is not answered."""
+        """Raise the error of a refused call."""
         if self.refused is not None:
             raise self.refused
 
@@ -103,7 +103,7 @@ class Exactly:
     def _rounded(self, name: Any, term: Any) -> ox.Literal:
         value = value_of(term)
         if not isinstance(value, Number) or not isinstance(value.value, Decimal):
-            raise ValueError(f"{term} is no exact number")
+            raise ValueError(f"{term} is not an exact number")
         return self._found(Number(value.rank, ROUNDINGS[name.value](value.value)))
 
 
@@ -123,7 +123,7 @@ def _compared(operator: Any, left: Any, right: Any) -> ox.Literal:
 
 
 def _truth(term: Any) -> ox.Literal:
-    """SPARQL 1.1, 17.2.2: what is ill-typed is false."""
+    """SPARQL 1.1, 17.2.2: an ill-typed value is false."""
     if not isinstance(term, ox.Literal):
         raise ValueError("an IRI or a blank node has no truth")
     if term.language is not None or term.datatype.value == XSD + "string":

@@ -15,8 +15,8 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.query.exact import OURS, is_wide
-from worlds.graph.query.patterns import PatternError, UnsupportedPatternError, translated
 from worlds.graph.query.query import Query
+from worlds.graph.query.regular_expressions import PatternError, UnsupportedPatternError, translated
 from worlds.graph.query.tokens import Edit, Token, by_text, closing, error_at, spliced
 from worlds.graph.query.values import CASTS
 from worlds.graph.terms import XSD
@@ -71,7 +71,7 @@ def plain(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Node:
-    """An expression as it will be written; of arithmetic, what pyoxigraph is asked first, and the steps of ours."""
+    """An expression as it will be written; for arithmetic, the form for pyoxigraph, and the steps of this module."""
 
     text: str
     boolean: bool = False
@@ -99,7 +99,7 @@ def _call(name: str, *arguments: str) -> str:
 
 
 def _first(theirs: str, ours: str) -> str:
-    """pyoxigraph's answer, and ours where it has none; ours alone where the text would grow too long."""
+    """pyoxigraph's answer, or else this module's; only this module's if the text would grow too long."""
     return f"COALESCE({theirs}, {ours})" if len(theirs) <= _SHORT else ours
 
 
@@ -110,7 +110,7 @@ def _truth(node: _Node) -> str:
 
 
 def _condition(node: _Node) -> str:
-    """What stands after FILTER or HAVING."""
+    """The text after FILTER or HAVING."""
     return node.text if node.boolean else f"({_truth(node)})"
 
 
@@ -133,7 +133,7 @@ def _number(text: str) -> ox.Literal:
 
 @dataclass(slots=True)
 class _Frame:
-    """A bracket that is open: what called it, and what is in it so far."""
+    """An open bracket: its function or operator, and the content read so far."""
 
     call: str  # the word or the IRI before it, "(" for none, "IN", "NOT IN"
     start: int  # the token of the call
@@ -174,7 +174,7 @@ class Rewriter:
     # -- clauses ---------------------------------------------------------------------------------------------------
 
     def edits(self, at: int = 0, end: int | None = None) -> Iterator[Edit]:
-        """What is written anew among the tokens from `at` up to `end`."""
+        """The edits of expressions among the tokens from `at` up to `end`."""
         tokens, end = self._tokens, len(self._tokens) - 1 if end is None else end
         clause = ""
         while at < end:
@@ -261,7 +261,7 @@ class Rewriter:
         return outermost.operands[0], at
 
     def _operand(self, at: int, frames: list[_Frame]) -> int:
-        """Take in an operand, or what comes before one; the token after it."""
+        """Read an operand, or a prefix of one; return the next token."""
         frame, token = frames[-1], self._tokens[at]
         if token.text in ("+", "-", "!"):
             number = self._tokens[at + 1]
@@ -309,7 +309,7 @@ class Rewriter:
     def _put(self, frame: _Frame, node: _Node, after: int) -> int:
         following = self._tokens[after]
         if following.kind == "iri" and following.start == self._tokens[after - 1].end:
-            told = "an IRI where none can stand: write a space after a '<' that compares"
+            told = "an IRI is not allowed here: write a space after a '<' that compares"
             raise error_at(told, self._text, following.start)
         frame.operands.append(node)
         frame.wants = False
@@ -382,7 +382,7 @@ class Rewriter:
         return _Node(f"({found})" if frame.call == "IN" else f"(!({found}))", boolean=True)
 
     def _called(self, frame: _Frame) -> _Node:
-        """What a bracket with its arguments comes to."""
+        """The node of a bracket with its arguments."""
         call, arguments = frame.call, frame.arguments
         if call == "(":
             if len(arguments) != 1:

@@ -33,7 +33,7 @@ def _cast(name: str) -> Callable[..., ox.Literal]:
 def _string(term: Any) -> str:
     """The text of a string, with a language or without; ValueError for another term."""
     if term.language is None and term.datatype.value != XSD + "string":
-        raise ValueError(f"{term} is no text")
+        raise ValueError(f"{term} is not a text")
     text: str = term.value
     return text
 
@@ -51,7 +51,7 @@ def _asked(ask: Callable[..., int | bool]) -> Callable[..., ox.Literal]:
 def _number(term: Any) -> Number:
     value = value_of(term)
     if not isinstance(value, Number):
-        raise ValueError(f"{term} is no number")
+        raise ValueError(f"{term} is not a number")
     return value
 
 

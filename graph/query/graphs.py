@@ -15,10 +15,10 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.query.limits import remaining
 from worlds.graph.query.query import Query
+from worlds.graph.query.query_limits import remaining
 from worlds.graph.query.running import Functions, go_on
-from worlds.graph.query.shape import Element, Group, Shape
+from worlds.graph.query.shape import Element, GroupGraphPattern, QueryShape
 from worlds.graph.query.substitution import substituted
 from worlds.graph.query.tables import Tables
 from worlds.graph.query.tokens import Edit, Token, closing, error_at
@@ -33,7 +33,7 @@ Put = Callable[[Query, Functions | None], Any]
 
 
 class Operators:
-    """Rewrites queries over one store so that pyoxigraph's answers are those of the specification.
+    """Rewrites queries over one store so that pyoxigraph's answers agree with the specification.
 
     What its functions raise goes to `failures`, since pyoxigraph makes an unbound
     value of it.
@@ -48,14 +48,14 @@ class Operators:
         self._failures = failures
 
     def plain(self, query: Query) -> Query:
-        """The query, which parses, without what pyoxigraph does not answer as it should."""
+        """The query, which parses, without the parts that pyoxigraph answers wrongly."""
         while elements := _innermost(self._hard(query, query.shape.query)):
             query = query.spliced([self._solved(query, element) for element in elements])
         query = query.spliced(self._tests(query))
         return query.spliced([*self._paths(query), *_void(query.shape)])
 
     def answer(self, query: Query) -> Any:
-        """What pyoxigraph answers to a query, which parses."""
+        """The answer of pyoxigraph to a query, which parses."""
         return self._asked(self.plain(query))
 
     def _asked(self, query: Query) -> Any:
@@ -65,8 +65,8 @@ class Operators:
 
     # -- which groups ---------------------------------------------------------------------------------------------
 
-    def _hard(self, query: Query, group: Group) -> Iterator[Element]:
-        """The GRAPH patterns that have to be evaluated here; those that depend on what EXISTS stands in wait for it."""
+    def _hard(self, query: Query, group: GroupGraphPattern) -> Iterator[Element]:
+        """The GRAPH patterns that must be evaluated here; ones that depend on the surroundings of EXISTS wait."""
         for test in group.others:
             if not self._depends(query, test):
                 yield from self._hard(query, test)
@@ -98,8 +98,8 @@ class Operators:
         inside = _inside(shape, group)
         return any(one.is_word("GRAPH") or one.text in ("*", "?") for one in inside) or not self._graphs(query, name)
 
-    def _depends(self, query: Query, test: Group) -> bool:
-        """Whether what EXISTS tests has a GRAPH that needs the values of the variables around it."""
+    def _depends(self, query: Query, test: GroupGraphPattern) -> bool:
+        """Whether the group of EXISTS has a GRAPH that needs the values of the variables around it."""
         shape = query.shape
         around: frozenset[str] | None = None
         for element in self._hard(query, test):
@@ -185,7 +185,7 @@ class Operators:
             start = tokens[test.first - 1 - negated].start
             yield start, tokens[test.last - 1].end, f"({'!' * negated}{function}({given}))"
 
-    def _test(self, query: Query, test: Group, names: Sequence[str]) -> Callable[..., ox.Literal]:
+    def _test(self, query: Query, test: GroupGraphPattern, names: Sequence[str]) -> Callable[..., ox.Literal]:
         shape = query.shape
         first, last = shape.query.dataset
         head = f"{shape.source(0, shape.prologue)} ASK {shape.source(first, last)} "
@@ -229,8 +229,8 @@ class Operators:
         return bool(self._put(query.replaced(text=text, bindings={}), None))
 
 
-def _void(shape: Shape) -> Iterator[Edit]:
-    """MINUS takes nothing away with which it shares no variable; in EXISTS, pyoxigraph has it share those around."""
+def _void(shape: QueryShape) -> Iterator[Edit]:
+    """Drop a MINUS without a common variable, which removes nothing; in EXISTS, pyoxigraph shares others."""
     for path, element in shape.walk():
         if element.kind == "minus" and any(through.kind in ("filter", "bind") for _, through in path):
             first = path[-1][0].first
@@ -249,7 +249,7 @@ def _innermost(elements: Iterable[Element]) -> list[Element]:
     return [one for one, after in itertools.zip_longest(ordered, following) if after is None or after >= one.last]
 
 
-def _nullable(shape: Shape) -> Iterator[tuple[int, int, tuple[str, str]]]:
+def _nullable(shape: QueryShape) -> Iterator[tuple[int, int, tuple[str, str]]]:
     """Where a path that may have length zero stands alone, and its two ends.
 
     One of them is an IRI or a literal, or they are variables that stand nowhere else in an EXISTS.
@@ -288,15 +288,15 @@ def _is_term(tokens: Sequence[Token]) -> bool:
     return first.text in ("+", "-") and len(tokens) == 2
 
 
-def _reads(shape: Shape, group: Group) -> bool:
-    """Whether a group, or what is tested in it, reads the graph that it stands in."""
+def _reads(shape: QueryShape, group: GroupGraphPattern) -> bool:
+    """Whether a group, or a test in it, reads the graph that it stands in."""
     if any(_reads(shape, inner) for inner in (*group.others, *([group.body] if group.body else ()))):
         return True
     kinds = ((element.kind, element.groups) for element in group.elements if element.kind not in ("graph", "service"))
     return any(kind == "triples" or any(_reads(shape, inner) for inner in groups) for kind, groups in kinds)
 
 
-def _visible(shape: Shape, group: Group) -> set[str]:
+def _visible(shape: QueryShape, group: GroupGraphPattern) -> set[str]:
     """The variables that are in scope outside of a group."""
     if group.body is not None:
         return _visible(shape, group.body) if group.projected is None else set(group.projected)
@@ -312,11 +312,11 @@ def _visible(shape: Shape, group: Group) -> set[str]:
     return found
 
 
-def _inside(shape: Shape, group: Group) -> Sequence[Token]:
+def _inside(shape: QueryShape, group: GroupGraphPattern) -> Sequence[Token]:
     return shape.tokens[group.first : group.last]
 
 
-def _is_easy(shape: Shape, group: Group) -> bool:
+def _is_easy(shape: QueryShape, group: GroupGraphPattern) -> bool:
     """Whether pyoxigraph evaluates a group in each graph: triple patterns bind the graph in each of its parts."""
     if group.body is not None:
         return False
@@ -335,7 +335,7 @@ def _is_easy(shape: Shape, group: Group) -> bool:
     return binds
 
 
-def _joins(shape: Shape, group: Group, name: str) -> bool:
+def _joins(shape: QueryShape, group: GroupGraphPattern, name: str) -> bool:
     """Whether a value of a variable may as well be joined with the solutions of a group as be written into it."""
     if group.body is not None:
         return name not in shape.mentions(group)
@@ -356,8 +356,8 @@ def _joins(shape: Shape, group: Group, name: str) -> bool:
     return True
 
 
-def _tests_in(group: Group) -> Iterator[Group]:
-    """What the outermost EXISTS in a group test."""
+def _tests_in(group: GroupGraphPattern) -> Iterator[GroupGraphPattern]:
+    """The groups that the outermost EXISTS in a group test."""
     yield from group.others
     if group.body is not None:
         yield from _tests_in(group.body)

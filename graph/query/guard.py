@@ -42,7 +42,7 @@ def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bo
     text, if they are there already.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a query is a str, not {type(text).__name__}")
+        raise TypeError(f"a query must be a str, not {type(text).__name__}")
     check_characters(text)
     if (
         len(text) <= _SHORT
@@ -62,7 +62,7 @@ def check_characters(text: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise error_at("a lone surrogate, which is no character", text, error.start) from error
+            raise error_at("a lone surrogate, which is not a character", text, error.start) from error
 
 
 class _Walk:
@@ -102,7 +102,7 @@ class _Walk:
                 raise error_at("an unknown escape in a string", self._text, token.start)
         elif token.kind == "iri" and self._could_compare(token):
             raise error_at(
-                "an IRI where none can stand: write a space after a '<' that compares", self._text, token.start
+                "an IRI is not allowed here: write a space after a '<' that compares", self._text, token.start
             )
         if not self._data:
             self._spent += 1
@@ -123,7 +123,7 @@ class _Walk:
             if len(self._open) > DEEPEST:
                 raise error_at(f"nested deeper than {DEEPEST}", self._text, token.start)
             if self._negations > DEEPEST_NEGATION:
-                raise error_at(f"more than {DEEPEST_NEGATION} negations of one another", self._text, token.start)
+                raise error_at(f"more than {DEEPEST_NEGATION} nested negations", self._text, token.start)
         elif mark in CLOSING:
             for opening in (CLOSING[mark],) if mark != ")>>" or self._open_marks["<<("] else ("(", "<<"):
                 self._close(opening)

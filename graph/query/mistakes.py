@@ -1,4 +1,4 @@
-"""What is wrong with a query that does not parse, where it is one of the mistakes that people and models make.
+"""The fault of a query that does not parse, where it is one of the mistakes that people and models make.
 
 The parser tells where it stopped and what it would have taken there, which is often far from the mistake.
 """
@@ -45,8 +45,8 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # what the parser says �
     "Duplicated variable name in SELECT": ("a variable stands twice in SELECT", _FORMS),
     "The SELECT overrides": ("what SELECT names by AS has a value already: take another name", _FORMS),
     "SELECT * is not authorized": ("with GROUP BY, SELECT names its variables; other forms take a sub-SELECT", _FORMS),
-    "The query limit should be": ("LIMIT is a whole number of 19 digits at most", ()),
-    "The query offset should be": ("OFFSET is a whole number of 19 digits at most", ()),
+    "The query limit should be": ("LIMIT must be a whole number of 19 digits at most", ()),
+    "The query offset should be": ("OFFSET must be a whole number of 19 digits at most", ()),
     "Variables are not allowed in INSERT": (
         "INSERT DATA has no variables: write INSERT { … } WHERE { … }",
         ("variable",),
@@ -55,8 +55,8 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # what the parser says �
         "DELETE DATA has no variables and no blank nodes: write DELETE { … } WHERE { … }",
         ("variable", "blank"),
     ),
-    "IRI parsing failed": ("this is no valid IRI", ()),
-    "language tag parsing failed": ("this is no language tag", ()),
+    "IRI parsing failed": ("this is not a valid IRI", ()),
+    "language tag parsing failed": ("this is not a language tag", ()),
 }
 _RELATIVE = re.compile(r"<[\w./#~%-]*>")  # as far as it is no comparison, such as ?a<?b&&?b>?c
 
@@ -64,7 +64,7 @@ Found = tuple[str, int]  # what to say, and the place
 
 
 def mistake(text: str, parser: tuple[str, int], parses: Callable[[str], bool] | None = None) -> Found | None:
-    """What is wrong with a query or an update that does not parse, and where; None where it is nothing known.
+    """The fault of a query or an update that does not parse, and its place; None where no known mistake fits.
 
     `parser` is what the parser expected, and where; `parses` tells whether a text like it does.
     """
@@ -86,7 +86,7 @@ def _named(text: str, tokens: Sequence[Token], parses: Callable[[str], bool] | N
 
 
 def _ruled(tokens: Sequence[Token], expected: str, offset: int) -> Iterator[Found]:
-    """A rule that the parser says is broken, after it read what breaks it; the place is in the same group."""
+    """A rule of syntax that the parser reports late, after the token that breaks it; with that token's place."""
     before = [token for token in reversed(tokens) if token.start < offset]
     for rule, (told, words) in _RULES.items():
         depth = 0
@@ -116,7 +116,7 @@ def _brackets(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
 
 
 def _projection(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
-    """What stands between SELECT and its braces."""
+    """Mistakes between SELECT and its braces."""
     grouped = any(token.is_word("GROUP") for token in tokens)
     for at, token in enumerate(tokens):
         if not token.is_word("SELECT"):
@@ -147,7 +147,7 @@ def _projection(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
             word = one.kind == "word" and not depth and one.text.upper() not in _BEFORE_BRACKETS
             if word and place + 1 < len(tokens) and tokens[place + 1].text != "(":
                 near = difflib.get_close_matches(one.text.upper(), ("FROM", "WHERE"), 1, 0.7)
-                told = f"{one.text} is no word of SPARQL: write {near[0]}" if near else ""
+                told = f"{one.text} is not a word of SPARQL: write {near[0]}" if near else ""
                 yield told or f"a variable begins with ?: write ?{one.text}", one.start
             if one.kind == "variable" and not depth:
                 bare.append(one)
@@ -193,7 +193,7 @@ def _rows(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
             row = tokens[place + 1 : last]
             terms = sum((one.kind not in ("mark", "language")) - (one.text == "^^") for one in row)
             if terms != count and not any(one.text.startswith("<<") for one in row):
-                told = f"a row of VALUES has a term for each variable, here {count}, not {terms}; UNDEF is no value"
+                told = f"a row of VALUES has a term for each variable, here {count}, not {terms}; UNDEF is not a value"
                 yield told, tokens[place].start
             place = last + 1
 
@@ -217,7 +217,7 @@ def _operators(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
         if (token.text == "<>" and token.kind == "iri") or (token.text == "<" and after.text == ">"):
             yield "values that differ are compared by !=", token.start
         if token.is_word(*_OPERATORS) and token.text.upper() in _OPERATORS:
-            yield f"{token.text} is no operator: write {_OPERATORS[token.text.upper()]}", token.start
+            yield f"{token.text} is not an operator: write {_OPERATORS[token.text.upper()]}", token.start
         if token.is_word("FILTER") and after.kind in ("variable", "string", "number"):
             yield "what FILTER tests stands in parentheses: FILTER (…)", token.start
         if token.is_word("OPTIONAL", "MINUS", "UNION", "EXISTS", "WHERE") and after.text != "{":

@@ -14,9 +14,9 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.blanknodes import blank_nodes
 from worlds.graph.query.bindings import HIDDEN, written_in
-from worlds.graph.query.limits import CAN_FORK, Limits, deadline_of
+from worlds.graph.query.query_limits import CAN_FORK, Limits, deadline_of
 from worlds.graph.query.running import Functions
-from worlds.graph.query.shape import Shape
+from worlds.graph.query.shape import QueryShape
 from worlds.graph.query.tokens import Edit, Token, closing, error_at, scan, spliced, tokenize
 from worlds.graph.terms import format_term
 
@@ -26,7 +26,7 @@ UNION_GRAPH = ox.NamedNode("urn:x-arq:UnionGraph")
 
 @dataclass(frozen=True)
 class Query:
-    """A query's text, what its names stand for, the dataset that it sees, and its limits; see `evaluation.run`.
+    """A query's text, its prefixes and base, its dataset, and its limits; see `evaluation.run`.
 
     Its tokens and its shape are read when they are first wanted, and then kept.
     """
@@ -48,13 +48,13 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bindings", {name.lstrip("?$"): term for name, term in self.bindings.items()})
         if not isinstance(self.text, str):
-            raise TypeError(f"a query is a str, not {type(self.text).__name__}")
+            raise TypeError(f"a query must be a str, not {type(self.text).__name__}")
         for name, limit in (("max_results", self.max_results), ("max_memory", self.max_memory)):
             if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-                raise ValueError(f"{name} is a whole number above 0, not {limit!r}")
+                raise ValueError(f"{name} must be a whole number above 0, not {limit!r}")
 
     def replaced(self, **changes: Any) -> Query:
-        """The query with other values of some of its fields; what was read of the text stays, where that does."""
+        """The query with other values of some of its fields; cached readings of the text stay, if the text does."""
         found = object.__new__(Query)  # a tenth of the time of dataclasses.replace, which checks all again
         held = self.__dict__
         found.__dict__.update(
@@ -101,7 +101,7 @@ class Query:
         return self.spliced(edits).replaced(union=True)
 
     def _default_graphs_in_text(self) -> list[str | None]:
-        """What FROM names."""
+        """The graphs that FROM names."""
         with contextlib.suppress(QueryError):  # which is told when it is asked
             pairs = itertools.pairwise(self.tokens)
             return [self.iri(name) for word, name in pairs if word.is_word("FROM") and not name.is_word("NAMED")]
@@ -136,7 +136,7 @@ class Query:
 
     @property
     def limits(self) -> Limits:
-        """What the patterns of its searches may take, too."""
+        """The limits of the query, which hold for the patterns of its searches, too."""
         return Limits(self.deadline, self.max_memory)
 
     @cached_property
@@ -149,9 +149,9 @@ class Query:
         return iter(self.tokens) if "tokens" in self.__dict__ else scan(self.text)
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> QueryShape:
         """The groups of the text, which parses."""
-        return Shape(self.text, self.tokens)
+        return QueryShape(self.text, self.tokens)
 
     def spliced(self, edits: Iterable[Edit]) -> Query:
         """The query with some of its places written anew."""
@@ -212,7 +212,7 @@ class Query:
                 yield at, closing(self.tokens, at + token.is_word("MINUS"), "{", "}") + 1
 
     def _all_given(self, values: Mapping[str, Any]) -> Iterator[Edit]:
-        """What has `*` give the values of variables, too."""
+        """The edits by which `*` gives the values of variables, too."""
         tokens = self.tokens
         form = next((at for at, token in enumerate(tokens) if token.is_word("SELECT", "DESCRIBE")), len(tokens))
         first = next((at for at in range(form, len(tokens)) if tokens[at].text == "{"), 0)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from worlds.errors import QueryError
 from worlds.graph.query.query import Query
-from worlds.graph.query.shape import Shape
+from worlds.graph.query.shape import QueryShape
 from worlds.graph.query.tokens import Edit, Token, by_text, closing, error_at, spliced
 
 _BOOLEAN = re.compile(r"\b(?!(?-i:true|false)\b)(?:true|false)\b", re.IGNORECASE)
@@ -32,7 +32,7 @@ _LONGEST = 200_000  # characters of a repaired query
 
 
 def checked(query: Query) -> Query:
-    """The query as pyoxigraph's parser takes it; QueryError for what it takes and the specification does not.
+    """The query as pyoxigraph's parser takes it; QueryError for syntax that only the parser accepts.
 
     Keeps the places of everything, but in a SELECT whose expressions use what another one has made of aggregates.
     """
@@ -50,7 +50,7 @@ def _is_checked(text: str) -> bool:
 
 
 def _reused(query: str, tokens: Sequence[Token]) -> Iterator[Edit]:
-    """`(COUNT(?x) AS ?n) (?n + 1 AS ?m)`: pyoxigraph knows no ?n, so what it stands for is written in its place."""
+    """`(COUNT(?x) AS ?n) (?n + 1 AS ?m)`: pyoxigraph does not know ?n there; its expression replaces it."""
     for at, token in enumerate(tokens):
         if not token.is_word("SELECT"):
             continue
@@ -118,7 +118,7 @@ def repaired(query: Query) -> Query:
 # --- GROUP_CONCAT: a language that all texts share is not the result's
 
 
-def _texts(shape: Shape) -> Iterator[Edit]:
+def _texts(shape: QueryShape) -> Iterator[Edit]:
     for at, token in enumerate(shape.tokens):
         if token.is_word("GROUP_CONCAT"):
             last = shape.tokens[closing(shape.tokens, at + 1)]
@@ -129,8 +129,8 @@ def _texts(shape: Shape) -> Iterator[Edit]:
 # --- BNODE("x"): another blank node in each solution, and never a stored one
 
 
-def _blank_nodes(shape: Shape) -> Iterator[Edit]:
-    """For the SELECT clause; a solution is told from others by a text that is made at the end of WHERE."""
+def _blank_nodes(shape: QueryShape) -> Iterator[Edit]:
+    """Rewrite BNODE(…) in the SELECT clause: a text made at the end of WHERE identifies each solution."""
     body = shape.query.body
     tokens = shape.tokens
     calls = [
@@ -147,7 +147,9 @@ def _blank_nodes(shape: Shape) -> Iterator[Edit]:
         or calls[-1] > body.first
         or any(token.is_word(*_AGGREGATES, "GROUP") for token in tokens)
     ):
-        raise QueryError("BNODE with an argument stands in the SELECT clause only, beside no aggregate: write BNODE()")
+        raise QueryError(
+            "BNODE with an argument is allowed in the SELECT clause only, without aggregates: write BNODE()"
+        )
     row = f"?row_{uuid.uuid4().hex}"
     for at in calls:
         yield tokens[at + 1].end, tokens[at + 1].end, f'CONCAT("b", MD5(CONCAT({row}, '

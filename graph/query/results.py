@@ -1,4 +1,4 @@
-"""What a query gives: `Solutions` for SELECT, `Triples` for CONSTRUCT and DESCRIBE."""
+"""Results of a query: `Solutions` for SELECT, `Triples` for CONSTRUCT and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Fetched(Generic[T]):
 
 @dataclass(frozen=True)
 class Repair:
-    """A query that was not asked, but is near to one that was: its text, what is other in it, and what it finds.
+    """A query similar to the one that was asked: its text, its differences, and its results.
 
     `union` is whether it is asked of all graphs together.
     """
@@ -75,14 +75,14 @@ def _none() -> None:
 
 
 class _Noted:
-    """What has notes, which are made when they are first read."""
+    """Results with notes, which are made when they are first read."""
 
     _make_notes: Callable[[], tuple[str, ...]] = tuple
     _make_repair: Callable[[], Repair | None] = staticmethod(_none)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Why there is nothing, or a column without values, as far as can be told; made when it is first read."""
+        """Notes on an empty result, or a column without values, as far as the reasons are known; made on first read."""
         return self._make_notes()
 
     @cached_property
@@ -236,7 +236,7 @@ class Solutions(_Noted, Sequence[Row], Tabular):
         and for a character that XML can't hold.
         """
         if not isinstance(format, str):
-            raise TypeError(f"a format is named by a str, not {format!r}")
+            raise TypeError(f"a format must be named by a str, not {format!r}")
         writer = _WRITERS.get(format.partition(";")[0].strip().lower())
         if writer is None:
             raise ValueError(f"{format!r} is not a results format: use json, xml, csv or tsv")
@@ -391,7 +391,7 @@ class Triples(_Noted):
         return f"<Triples: {self._triples}>"
 
     def serialize(self, format: str = "turtle") -> str:
-        """The triples as a document; formats, and what they can't hold, as in `formats.serialize`.
+        """The triples as a document; formats, and their limits, are the ones of `formats.serialize`.
 
         In Turtle blank nodes stand in brackets where they are used, if there are no more than 1,000 triples.
         """
@@ -412,7 +412,7 @@ class Triples(_Noted):
         return {prefix: namespace for prefix, namespace in self._prefixes.items() if namespace in used}
 
     def to_rdflib(self, *, triple_terms: TripleTerms = "skip") -> rdflib.Graph:
-        """An rdflib Graph; `triple_terms` says what becomes of what rdflib cannot hold, as in `World.to_rdflib`."""
+        """An rdflib Graph; `triple_terms` sets the treatment of terms that rdflib lacks, as in `World.to_rdflib`."""
         import rdflib
 
         graph = rdflib.Graph()

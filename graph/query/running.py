@@ -57,7 +57,7 @@ class Running:
         self._size = 0  # of the data, when they were short
 
     def interrupt(self) -> None:
-        """Stop them: what waits for one raises QueryError."""
+        """Stop the running evaluations; callers that wait for one get a QueryError."""
         with self._lock:
             evaluations = list(self._evaluations)
         for evaluation in evaluations:
@@ -103,12 +103,12 @@ def _without_constants(text: str) -> str:
 
 
 class Interruptible(Running):
-    """The evaluations that one piece of work began; those that it begins after `interrupt` are stopped at once."""
+    """The evaluations that one piece of work began; later ones, after `interrupt`, are stopped at once."""
 
     interrupted = False
 
     def interrupt(self) -> None:
-        """Stop what runs, and what would begin: it raises QueryError."""
+        """Stop running and later evaluations: they raise QueryError."""
         with self._lock:
             self.interrupted = True
         super().interrupt()
@@ -158,7 +158,7 @@ def run(
     running: Running | None = None,
     deadline: float | None = None,
 ) -> T:
-    """What `work(functions)` gives, which has pyoxigraph read `text`, on a stack with room for all that `check` passes.
+    """Run `work(functions)`, which has pyoxigraph read `text`, on a stack with room for all that `check` passes.
 
     A short text runs here without `running`, or if its query is known to be short, others in a thread, which costs
     about 0.02 ms, and 0.1 ms for a long text. `work` must not need a lock that its caller holds; the `functions`, which
@@ -197,7 +197,7 @@ def go_on() -> None:
 
 
 class _Evaluation(Generic[T]):
-    """Some work in a thread, and what it asks of the thread that waits for it."""
+    """Work in a thread, and its calls to the thread that waits for it."""
 
     def __init__(self, work: Callable[[Functions | None], T], functions: Functions | None) -> None:
         self._work = work
@@ -211,7 +211,7 @@ class _Evaluation(Generic[T]):
         self._events.put((None, None, QueryError("the query was interrupted", kind="interrupted")))
 
     def result(self, stack: int, groups: list[Running], deadline: float | None) -> T:
-        """What the work gives, or the error that it, or an interruption, raises; `stack` in bytes, 0 for any."""
+        """The result of the work, or the error that it, or an interruption, raises; `stack` in bytes, 0 for any."""
         for group in groups:
             group.add(self)
         context = copy_context()
@@ -306,7 +306,7 @@ def _wait(mine: queue.SimpleQueue[Callable[[], None]]) -> None:
 
 
 def _forked() -> None:
-    """In a forked process: it has none of the threads, and nobody is left who would release what they held."""
+    """Reset the state in a forked process: it has none of the threads, so nobody would release their locks."""
     global _starting, _ending
     _starting, _ending = threading.Lock(), threading.Lock()
     _idle.clear()

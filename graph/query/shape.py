@@ -31,30 +31,30 @@ class Element:
     kind: Kind
     first: int
     last: int
-    groups: list[Group] = field(default_factory=list)
+    groups: list[GroupGraphPattern] = field(default_factory=list)
     subject: tuple[int, int] = (0, 0)  # of triples, as tokens
     statement: tuple[int, int] = (0, 0)  # the triples with this subject, up to the full stop
     predicate: int = 0
 
 
 @dataclass(eq=False)
-class Group:
-    """What stands between braces; a sub-SELECT, and a query, has a `body` instead of elements."""
+class GroupGraphPattern:
+    """The text between braces; a sub-SELECT, and a query, has a `body` instead of elements."""
 
     first: int
     last: int = 0
     elements: list[Element] = field(default_factory=list)
-    body: Group | None = None
+    body: GroupGraphPattern | None = None
     projected: dict[str, bool] | None = None  # name → whether it is a plain variable; None for all, or no SELECT
-    others: list[Group] = field(default_factory=list)  # in expressions outside the body
+    others: list[GroupGraphPattern] = field(default_factory=list)  # in expressions outside the body
     dataset: tuple[int, int] = (0, 0)  # the FROM clauses, as tokens
     short: bool = False  # CONSTRUCT WHERE, whose body can only hold triples
 
 
-Path: TypeAlias = tuple[tuple[Group, Element], ...]
+Path: TypeAlias = tuple[tuple[GroupGraphPattern, Element], ...]
 
 
-class Shape:
+class QueryShape:
     """A query's groups: `query.body` is its WHERE clause, `prologue` the number of tokens before its form."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
@@ -64,9 +64,9 @@ class Shape:
         while self.prologue < len(tokens) and tokens[self.prologue].is_word("PREFIX", "BASE", "VERSION"):
             self.prologue += 3 if tokens[self.prologue].is_word("PREFIX") else 2
         self.replaced: dict[Element, tuple[str, Names]] = {}  # by what, and the names that it always binds
-        self._mentions: dict[Element | Group, Names] = {}
-        self._certain: dict[Element | Group, Names] = {}
-        self.query = Group(0)
+        self._mentions: dict[Element | GroupGraphPattern, Names] = {}
+        self._certain: dict[Element | GroupGraphPattern, Names] = {}
+        self.query = GroupGraphPattern(0)
         try:
             self._clauses(self.prologue, self.query)
         except (IndexError, RecursionError):
@@ -80,7 +80,7 @@ class Shape:
     def _is_word(self, at: int, *words: str) -> bool:
         return self.tokens[at].is_word(*words)
 
-    def _clauses(self, at: int, into: Group) -> int:
+    def _clauses(self, at: int, into: GroupGraphPattern) -> int:
         """Read a query, or a sub-SELECT up to its closing brace, from its form on."""
         if self._is_word(at, "SELECT"):
             at = self._projection(at + 1, into)
@@ -113,7 +113,7 @@ class Shape:
                 at += 1
         return at
 
-    def _projection(self, at: int, into: Group) -> int:
+    def _projection(self, at: int, into: GroupGraphPattern) -> int:
         if self._is_word(at, "DISTINCT", "REDUCED"):
             at += 1
         if self._is(at, "*"):
@@ -129,8 +129,8 @@ class Shape:
                 at += 1
         return at
 
-    def after(self, at: int, groups: list[Group]) -> int:
-        """Where what the bracket at `at` opens has ended; the groups of EXISTS in it are added to `groups`."""
+    def after(self, at: int, groups: list[GroupGraphPattern]) -> int:
+        """The place after the group that the bracket at `at` opens; `groups` gets the groups of EXISTS in it."""
         depth = 0
         while True:
             token = self.tokens[at]
@@ -144,8 +144,8 @@ class Shape:
             if depth == 0:
                 return at
 
-    def _group(self, at: int) -> tuple[Group, int]:
-        group = Group(at)
+    def _group(self, at: int) -> tuple[GroupGraphPattern, int]:
+        group = GroupGraphPattern(at)
         at += 1
         if self._is_word(at, "SELECT"):
             at = self._clauses(at, group)
@@ -252,7 +252,7 @@ class Shape:
         """Every element, with the way to it from the innermost SELECT: each group, and the element gone through."""
         yield from self._walk(self.query, ())
 
-    def _walk(self, group: Group, path: Path) -> Iterator[tuple[Path, Element]]:
+    def _walk(self, group: GroupGraphPattern, path: Path) -> Iterator[tuple[Path, Element]]:
         if group.body is not None:
             yield from self._walk(group.body, ())
         for other in group.others:
@@ -272,14 +272,14 @@ class Shape:
                 found.add(token.text)
         return found
 
-    def mentions(self, item: Element | Group) -> Names:
-        """The names that can mean something outside: of a sub-SELECT, those that it projects."""
+    def mentions(self, item: Element | GroupGraphPattern) -> Names:
+        """The names that are visible outside: of a sub-SELECT, the projected ones."""
         if item not in self._mentions:
             self._mentions[item] = self._find_mentions(item)
         return self._mentions[item]
 
-    def _find_mentions(self, item: Element | Group) -> Names:
-        if isinstance(item, Group):
+    def _find_mentions(self, item: Element | GroupGraphPattern) -> Names:
+        if isinstance(item, GroupGraphPattern):
             if item.body is None:
                 return NO_NAMES.union(*(self.mentions(element) for element in item.elements))
             return self.mentions(item.body) if item.projected is None else frozenset(item.projected)
@@ -290,14 +290,14 @@ class Shape:
             at = group.last
         return frozenset(found | self.names(at, item.last))
 
-    def certain(self, item: Element | Group) -> Names:
+    def certain(self, item: Element | GroupGraphPattern) -> Names:
         """The names that are bound in each solution."""
         if item not in self._certain:
             self._certain[item] = self._find_certain(item)
         return self._certain[item]
 
-    def _find_certain(self, item: Element | Group) -> Names:
-        if isinstance(item, Group):
+    def _find_certain(self, item: Element | GroupGraphPattern) -> Names:
+        if isinstance(item, GroupGraphPattern):
             if item.body is None:
                 return NO_NAMES.union(*(self.certain(element) for element in item.elements))
             inside = self.certain(item.body)

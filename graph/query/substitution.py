@@ -7,13 +7,13 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.query.shape import Group, Shape
+from worlds.graph.query.shape import GroupGraphPattern, QueryShape
 from worlds.graph.query.tokens import Edit, spliced
 
 Table = Callable[[str, Any], str]  # a group pattern that binds a variable to a term
 
 
-def substituted(shape: Shape, group: Group, values: Mapping[str, Any], table: Table) -> str:
+def substituted(shape: QueryShape, group: GroupGraphPattern, values: Mapping[str, Any], table: Table) -> str:
     """The text of a group with values in the place of variables.
 
     In each group that uses one, a variable of its own has the value, which nothing joins with: so MINUS, OPTIONAL and
@@ -34,7 +34,7 @@ def substituted(shape: Shape, group: Group, values: Mapping[str, Any], table: Ta
     return f"{{ {joined} {text} }}" if joined else text
 
 
-def _edits(shape: Shape, group: Group, values: Mapping[str, Any], table: Table) -> Iterator[Edit]:
+def _edits(shape: QueryShape, group: GroupGraphPattern, values: Mapping[str, Any], table: Table) -> Iterator[Edit]:
     tokens = shape.tokens
     if group.body is not None:
         visible = shape.mentions(group.body) if group.projected is None else group.projected

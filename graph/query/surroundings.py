@@ -1,4 +1,4 @@
-"""What surrounds a place in a query: the patterns that say something about its variables."""
+"""The surroundings of a place in a query: the patterns with its variables."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from worlds.graph.query.shape import NO_NAMES, Element, Group, Names, Path, Shape
+from worlds.graph.query.shape import NO_NAMES, Element, GroupGraphPattern, Names, Path, QueryShape
 
 
 @dataclass(frozen=True)
 class GroupPattern:
-    """What is said about some names: the text of a group pattern, without its braces."""
+    """A pattern over some names: the text of a group pattern, without its braces."""
 
     names: tuple[str, ...]
     pattern: str
 
 
 def surroundings(
-    shape: Shape, path: Path, names: Sequence[str], foreign: Names, usable: Callable[[Element], bool]
+    shape: QueryShape, path: Path, names: Sequence[str], foreign: Names, usable: Callable[[Element], bool]
 ) -> list[GroupPattern]:
-    """What the conjuncts around the last element of `path`, up to the SELECT, say about each of `names`.
+    """The conjuncts with each of `names` around the last element of `path`, up to the SELECT.
 
     Names that the same conjuncts connect come together. Left out is what mentions a `foreign` name, is not `usable`,
     or is not connected to the names; OPTIONAL; and a FILTER, BIND or MINUS that could not decide as it does in its
@@ -40,7 +40,9 @@ def surroundings(
     return found
 
 
-def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Callable[[Element], bool]) -> list[str]:
+def exclusions(
+    shape: QueryShape, path: Path, name: str, foreign: Names, usable: Callable[[Element], bool]
+) -> list[str]:
     """Group patterns whose values of `name` the query excludes: of MINUS and NOT EXISTS that share nothing else."""
     frames = _frames(shape, path, foreign, usable)
     found: list[str] = []
@@ -56,9 +58,9 @@ def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Call
     return found
 
 
-def _frames(shape: Shape, path: Path, foreign: Names, usable: Callable[[Element], bool]) -> list[_Frame]:
+def _frames(shape: QueryShape, path: Path, foreign: Names, usable: Callable[[Element], bool]) -> list[_GroupFrame]:
     frames = [
-        _Frame(shape, group, through, last=number == len(path) - 1) for number, (group, through) in enumerate(path)
+        _GroupFrame(shape, group, through, last=number == len(path) - 1) for number, (group, through) in enumerate(path)
     ]
     beside = NO_NAMES
     for frame in frames:
@@ -67,12 +69,12 @@ def _frames(shape: Shape, path: Path, foreign: Names, usable: Callable[[Element]
     return frames
 
 
-def _elsewhere(frames: Sequence[_Frame], frame: _Frame, foreign: Names) -> Names:
+def _elsewhere(frames: Sequence[_GroupFrame], frame: _GroupFrame, foreign: Names) -> Names:
     """The names that mean something around the tests of one of the frames."""
     return foreign.union(*(other.names_beside_tests if other is frame else other.names for other in frames))
 
 
-def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
+def _reached(name: str, frames: Sequence[_GroupFrame]) -> set[str]:
     connected: dict[str, list[Names]] = {}  # by each name, the names that elements with it mention
     for frame in frames:
         for element in frame.chosen:
@@ -88,7 +90,7 @@ def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
     return reached
 
 
-def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign: Names) -> str:
+def _pattern(shape: QueryShape, frames: Sequence[_GroupFrame], reached: set[str], foreign: Names) -> str:
     text = ""
     for position in range(len(frames) - 1, -1, -1):
         frame = frames[position]
@@ -101,10 +103,10 @@ def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign:
     return text
 
 
-class _Frame:
+class _GroupFrame:
     """A group on the way to a place in the query, and the part of it that counts there."""
 
-    def __init__(self, shape: Shape, group: Group, through: Element, *, last: bool) -> None:
+    def __init__(self, shape: QueryShape, group: GroupGraphPattern, through: Element, *, last: bool) -> None:
         self.shape = shape
         self.through = through
         self.last = last
@@ -167,7 +169,7 @@ class _Frame:
         return self.shape.mentions(self.through).union(self.left_out, *beside)
 
     def tests(self, kept: list[Element], reached: set[str], elsewhere: Names) -> list[Element]:
-        """The FILTERs, and then the MINUSes, that decide over what is kept as they do over everything."""
+        """The FILTERs, and then the MINUSes, that decide over the kept part as they do over everything."""
         held = set(kept)
         known = NO_NAMES.union(*(self.certain[element] for element in kept))
         counted = elsewhere | known

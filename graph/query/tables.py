@@ -13,7 +13,7 @@ _IS_PLAIN = re.compile(r'(?!.*/\.)[^<>"{}|^`\\\x00-\x20]*').fullmatch  # a BASE 
 
 
 class Tables:
-    """Writes tables for one query. What no text can name is given by a function, which comes to `functions`.
+    """Writes tables for one query. Terms that no text can name are given by functions, added to `functions`.
 
     `kind` tells the function from those of other tables in the query.
     """
@@ -27,7 +27,7 @@ class Tables:
     def table(
         self, names: Sequence[str], rows: Iterable[Sequence[Any]], keep: Callable[[list[str]], str] = " ".join
     ) -> str:
-        """A group pattern that has the rows as its solutions; `keep` gives what stands for those of its VALUES."""
+        """A group pattern that has the rows as its solutions; `keep` returns the columns for the rows of its VALUES."""
         odd: set[int] = set()  # columns with what no text can name
         lines = []
         for row in rows:
@@ -49,7 +49,7 @@ class Tables:
         return f"{{ SELECT {' '.join(chosen)} {{ {table} }} }}"
 
     def _stand_in(self, term: Any) -> str:
-        """What stands for a term that no text can name, once the function is called with it."""
+        """A text that stands for a term that no text can name, once the function is called with it."""
         self._functions[self._function] = lambda given: self._terms.get(given, given)
         number = self._numbers.setdefault(term, len(self._numbers))
         iri = ox.NamedNode(f"{self._function.value}:{number}")

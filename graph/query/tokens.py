@@ -43,13 +43,13 @@ class _ByText(dict[str, T], Generic[T]):
 
 
 def by_text(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """Keep what a function gives for texts of usual lengths, `size` at most; costs less than `functools.lru_cache`."""
+    """Cache a function's results for texts of usual lengths, `size` at most; cheaper than `functools.lru_cache`."""
     return lambda function: _ByText(function, size).__getitem__
 
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
-    """What matches one token; compiled when it is first wanted, which takes 20 ms."""
+    """The pattern of one token; compiled at its first use, which takes 20 ms."""
     return re.compile(
         rf"""
           (?P<skip>[\x20\t\r\n]+|\#[^\r\n]*)
@@ -82,7 +82,7 @@ class Token(NamedTuple):
     end: int
 
     def unquoted(self) -> str:
-        """What a string says."""
+        """The value of a string, without quotes and escapes."""
         quotes = 3 if self.text[:3] in ("'''", '"""') else 1
         from worlds.graph.terms import unescaped  # brings pyoxigraph, which help does without
 
@@ -110,7 +110,7 @@ def scan(text: str, at: int = 0) -> Iterator[Token]:
     while at < length:
         match = match_at(text, at)
         if match is None:
-            raise error_at("this is no SPARQL: an unfinished string, or a character that has no place", text, at)
+            raise error_at("this is not SPARQL: an unfinished string, or a character that has no place", text, at)
         kind = match.lastgroup
         end = match.end()
         if kind != "skip":
@@ -147,5 +147,5 @@ _declared = re.compile(r"\bPREFIX\s+([^\s:<>]*):\s*<([^<>\s]*)>", re.IGNORECASE)
 
 
 def declared_prefixes(text: str) -> dict[str, str]:
-    """The prefixes that a query or an update declares; of what looks like one in a text or a comment, too."""
+    """The prefixes that a query or an update declares; also declarations inside of texts and comments."""
     return dict(_declared(text))

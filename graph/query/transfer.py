@@ -1,4 +1,4 @@
-"""What a child process answers, on its way to the parent: written there, read here.
+"""The answers of a child process on their way to the parent: written there, read here.
 
 Solutions go as TSV, which is read twice as fast as JSON but has no rows without columns, triples as N-Triples.
 pyoxigraph reads these in time that grows with the square of a line's length, and refuses lines beyond 16 MB; so it gets
@@ -13,7 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.graph.query.limits import Writer
+from worlds.graph.query.query_limits import ChildOutput
 
 _TSV, _JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
 _TOGETHER = 1 << 18  # bytes, at least, of the lines that are parsed together
@@ -43,7 +43,7 @@ class Solution:
         return len(self._terms)
 
 
-def write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: Writer) -> None:
+def write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: ChildOutput) -> None:
     """Write a letter for the kind of an answer, and the answer."""
     if isinstance(found, ox.QuerySolutions):
         out.write(b"T" if found.variables else b"J")
@@ -111,7 +111,7 @@ def _blocks(read: Read) -> Iterator[bytes]:
 
 
 def _cut(lines: bytes) -> Iterator[bytes]:
-    """The lines, with those that are long apart."""
+    """The lines, with long lines apart."""
     begin = at = 0
     while at < len(lines):
         # Whether a line is long is seen from where it begins: none shorter spans so many bytes without an end.

@@ -71,7 +71,7 @@ class Number:
 
     @property
     def wide(self) -> bool:
-        """Whether pyoxigraph has no room for it, or none for what it is negated or rounded."""
+        """Whether the number, its negation or its rounded value is out of pyoxigraph's range."""
         if self.rank >= FLOAT:
             return False
         scaled = self.value if self.rank == _INTEGER else self.value.scaleb(18, _EXACT)
@@ -147,7 +147,7 @@ class Moment:
         return replace(self, seconds=seconds // _DAYS * _DAYS if self.kind == "date" else seconds)
 
     def __sub__(self, other: Moment) -> Duration:
-        """The time between, where what has no zone is in UTC."""
+        """The time between, with times without a zone in UTC."""
         if self.kind != other.kind:
             raise ValueError("a date, a dateTime and a time have no difference")
         apart = self.seconds - other.seconds - ((self.zone or 0) - (other.zone or 0)) * 60 * _SECOND
@@ -188,9 +188,9 @@ ROUNDINGS: dict[str, Callable[[Decimal], Decimal]] = {
 
 
 def value_of(term: Any) -> Any:
-    """A Number, Duration, Moment or bool, by the term's type; ValueError for other types, and what is ill-typed."""
+    """A Number, Duration, Moment or bool, by the term's type; ValueError for other types, and ill-typed terms."""
     if not isinstance(term, ox.Literal) or term.language is not None:
-        raise ValueError("no value that is worked with")
+        raise ValueError("no value of a supported type")
     kind, text = term.datatype.value.removeprefix(XSD), term.value.strip(" \t\r\n")
     if kind in _MOMENTS:
         return _moment(kind, text)
@@ -218,7 +218,7 @@ def number_of(kind: str, text: str) -> Number | None:
 
 
 def cast(kind: str, term: Any) -> Number | bool:
-    """What XPath's cast of a term to one of `CASTS` or to a boolean gives; ValueError where it is an error."""
+    """Cast a term by XPath to one of `CASTS` or to a boolean; ValueError where that is an error."""
     is_text = isinstance(term, ox.Literal) and term.datatype.value == XSD + "string"
     value = number_of(kind, term.value.strip(" \t\r\n")) if is_text else value_of(term)
     if isinstance(value, bool):
@@ -282,9 +282,9 @@ def _moment(kind: str, text: str) -> Moment:
 
 
 def computed(operator: str, left: Any, right: Any) -> Any:
-    """What +, -, * or / gives for two values; ValueError or ArithmeticError where it gives none."""
+    """The result of +, -, * or / for two values; ValueError or ArithmeticError where there is none."""
     if isinstance(left, bool) or isinstance(right, bool):
-        raise ValueError("a boolean is no number")
+        raise ValueError("a boolean is not a number")
     if isinstance(left, Number) and isinstance(right, Number):
         return _of_numbers(operator, left, right)
     if operator == "+" and isinstance(left, Duration) and isinstance(right, Moment):
@@ -302,7 +302,7 @@ def computed(operator: str, left: Any, right: Any) -> Any:
     if isinstance(left, Duration) and isinstance(right, Duration) and operator == "/" and left.kind == right.kind:
         parts = (left.seconds, right.seconds) if left.kind.startswith("day") else (left.months, right.months)
         return _of_numbers("/", *(Number(_INTEGER, Decimal(part)) for part in parts))
-    raise ValueError(f"there is no {operator} of these")
+    raise ValueError(f"{operator} does not apply to these values")
 
 
 def _of_numbers(operator: str, left: Number, right: Number) -> Number:

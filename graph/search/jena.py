@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from worlds.graph.search.reading import SearchReader, Value, WrittenSearch
+from worlds.graph.search.service_pattern import SearchObject, SearchReader, WrittenSearch
 from worlds.graph.terms import to_python
 
 LIMIT = 10_000
@@ -18,14 +18,16 @@ def property_function(reader: SearchReader, search: WrittenSearch) -> WrittenSea
     outputs = ("subject", "jenaScore", "object", "graph", "predicate")
     subjects, end = reader.values(element.subject[0], many=True)
     if end != element.subject[1] or not 1 <= len(subjects) <= len(outputs):
-        raise reader.error("what text:query gives is ?s or (?s ?score ?literal ?graph ?property)", search.place)
+        raise reader.error(
+            "the subject of text:query must be ?s or (?s ?score ?literal ?graph ?property)", search.place
+        )
     for name, value in zip(outputs, subjects, strict=False):
         if value.variable:
             search.outputs.append((name, value.variable))
         elif name == "subject":
             reader.take(search, "subject", search.place, value)
         else:
-            raise reader.error("this is a variable in what text:query gives", value.place)
+            raise reader.error("this must be a variable, for an output of text:query", value.place)
     arguments, end = reader.values(element.predicate + 1, many=True)
     if end != element.last:
         raise reader.error('text:query takes one list: (property … "words" limit "lang:…")', search.place)
@@ -43,13 +45,13 @@ def property_function(reader: SearchReader, search: WrittenSearch) -> WrittenSea
     for value in rest:
         _argument(reader, search, value, language)
     if language is not None:  # of the words; it goes before "lang:…"
-        reader.take(search, "language", search.place, Value(value.place, ox.Literal(language)))
+        reader.take(search, "language", search.place, SearchObject(value.place, ox.Literal(language)))
     _in_graph(reader, search)
     return search
 
 
 def _in_graph(reader: SearchReader, search: WrittenSearch) -> None:
-    """A `text:query` in GRAPH finds what is in that graph."""
+    """Restrict a `text:query` in GRAPH to that graph."""
     for _, element in reversed(search.path[:-1]):
         if element.kind == "graph":
             name, _ = reader.value(element.first + 1)
@@ -61,8 +63,8 @@ def _in_graph(reader: SearchReader, search: WrittenSearch) -> None:
             return
 
 
-def _argument(reader: SearchReader, search: WrittenSearch, value: Value, language: str | None) -> None:
-    """What follows the words of a `text:query`: the limit, `lang:…`, `highlight:…`."""
+def _argument(reader: SearchReader, search: WrittenSearch, value: SearchObject, language: str | None) -> None:
+    """Read an argument after the words of a `text:query`: the limit, `lang:…`, `highlight:…`."""
     term = value.term
     option = term.value if isinstance(term, ox.Literal) else ""
     number = to_python(term)
@@ -72,7 +74,7 @@ def _argument(reader: SearchReader, search: WrittenSearch, value: Value, languag
     elif option.startswith("lang:"):
         if language is None:
             tag = "" if option == "lang:none" else option.removeprefix("lang:")
-            reader.take(search, "language", value.place, Value(value.place, ox.Literal(tag)))
+            reader.take(search, "language", value.place, SearchObject(value.place, ox.Literal(tag)))
     elif option.startswith("highlight:"):
         parts = dict(part.strip().split(":", 1) for part in option.removeprefix("highlight:").split("|") if ":" in part)
         search.marks = (parts.get("s", "↦"), parts.get("e", "↤"))

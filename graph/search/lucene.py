@@ -36,7 +36,7 @@ def as_fts5(words: str) -> str | None:
     tokens = list(_tokens(words))
     text, at = _group(tokens, 0, 0)
     if at < len(tokens):
-        raise ValueError("text:query: a bracket is closed that is not open")
+        raise ValueError("text:query: a closing bracket has no opening one")
     return text
 
 
@@ -46,7 +46,7 @@ def _tokens(words: str) -> Iterator[re.Match[str]]:
     while at < len(words):
         match = _TOKEN.match(words, at)
         if match is None:
-            raise ValueError("text:query: a quotation mark or a backslash stands alone")
+            raise ValueError("text:query: a quotation mark is not closed, or a backslash has nothing to escape")
         yield match
         at = match.end()
 
@@ -70,7 +70,7 @@ def _group(tokens: list[re.Match[str]], at: int, depth: int) -> tuple[str, int]:
         if written == "(":
             text, at = _group(tokens, at, depth + 1)
             if at == len(tokens):
-                raise ValueError("text:query: a bracket is open that is not closed")
+                raise ValueError("text:query: a bracket is not closed")
             at += 1
         else:
             text = _operand(token)
@@ -86,7 +86,7 @@ def _joined(clauses: list[_Clause]) -> str:
     may = [clause.text for clause in clauses if clause.occurs == _MAY]
     never = [clause.text for clause in clauses if clause.occurs == _MUST_NOT]
     if not must and not may:
-        raise ValueError("text:query: there is no word that may be found, so nothing can be")
+        raise ValueError("text:query: all words are excluded: add a word to find")
     found = " OR ".join(may)
     if must:
         found = " AND ".join(must)

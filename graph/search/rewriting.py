@@ -17,15 +17,15 @@ import pyoxigraph as ox
 from worlds.errors import FilterError, QueryError, QueryTimeout, WorldsError
 from worlds.graph.query.evaluation import syntax_error, try_out
 from worlds.graph.query.guard import check
-from worlds.graph.query.limits import in_time
 from worlds.graph.query.query import Query
-from worlds.graph.query.shape import Element, Shape
+from worlds.graph.query.query_limits import in_time
+from worlds.graph.query.shape import Element, QueryShape
 from worlds.graph.query.surroundings import GroupPattern, exclusions, surroundings
 from worlds.graph.query.tables import Tables
 from worlds.graph.query.tokens import Edit
 from worlds.graph.search import jena
 from worlds.graph.search.lucene import as_fts5
-from worlds.graph.search.reading import SearchReader, WrittenSearch
+from worlds.graph.search.service_pattern import SearchReader, WrittenSearch
 from worlds.graph.search.vocabulary import NAMESPACE, PROPERTIES, SEARCH, SIMILARITY, TEXT_QUERY
 from worlds.graph.terms import XSD, Term
 
@@ -39,7 +39,7 @@ _FLOAT = ox.NamedNode(XSD + "float")
 
 
 class Searcher(Protocol):
-    """What a rewriting asks of the world, over the dataset of the query."""
+    """The world that a rewriting asks, over the dataset of the query."""
 
     def select(self, query: Query) -> Iterable[Sequence[Term | None]]:
         """The solutions of a SELECT, by position."""
@@ -55,7 +55,7 @@ class Searcher(Protocol):
         """
 
     def similarity(self) -> Function:
-        """What `w:similarity` computes; EmbedderError where it can't."""
+        """The function behind `w:similarity`; EmbedderError where it cannot be computed."""
 
 
 def mentions_search(query: str) -> bool:
@@ -111,7 +111,7 @@ class _Rewriting:
         self.searcher = searcher
         self.functions = dict(query.functions)
         self.bindings = query.bindings
-        self.shape = Shape(query.text, query.tokens)  # one of its own: it learns what searches are replaced by
+        self.shape = QueryShape(query.text, query.tokens)  # one of its own: it learns what searches are replaced by
         self.reader = SearchReader(query, self.shape)
         self._waiting: set[Element] = set()  # searches that wait for others
         self._tables = Tables("search", self.functions)
@@ -169,7 +169,7 @@ class _Rewriting:
     # -- searching ------------------------------------------------------------------------------------------------
 
     def _solutions(self, search: WrittenSearch) -> list[dict[str, Term | None]]:
-        """What the search gives, by variable."""
+        """The solutions of the search, by variable."""
         bound = self.bindings.get(search.subject or "")
         names = {name for name, _ in search.outputs}
         wanted = {"textScore" if name == "jenaScore" else name for name in names}
@@ -210,7 +210,7 @@ class _Rewriting:
         for name, _, value in search.inputs:
             if value.variable and value.variable not in reached | self.bindings.keys():
                 raise self.reader.error(
-                    f"w:{name} needs a value, and nothing around the search gives ?{value.variable} one", value.place
+                    f"w:{name} needs a value, but no pattern around the search binds ?{value.variable}", value.place
                 )
         choices: list[list[dict[str, Term]]] = []  # of each part of the surroundings: what its inputs may be
         subjects: dict[tuple[Term, ...], list[Term] | None] = {}  # by the inputs that go with them

@@ -36,7 +36,7 @@ def read_block(text: str, start: int) -> tuple[int, list[tuple[int, int]]]:
         bracket = _BRACKET.match(text, at)
         if bracket is None:
             if at < len(text):
-                raise error_at("this is no SPARQL: an unfinished string or a stray backslash", text, at)
+                raise error_at("this is not SPARQL: an unfinished string or a stray backslash", text, at)
             raise error_at("this { is never closed", text, start)
         at = bracket.end()
         mark = bracket[0]

@@ -14,14 +14,14 @@ import pyoxigraph as ox
 
 from worlds.errors import IntegrityError, QueryTimeout, WorldsError
 from worlds.graph.query.guard import check_characters
-from worlds.graph.query.limits import NO_LIMITS, Limits, remaining
+from worlds.graph.query.query_limits import NO_LIMITS, Limits, remaining
 from worlds.graph.query.tokens import Token, error_at, scan, tokenize
 from worlds.graph.terms import Term
 from worlds.graph.update.datablocks import read_block
 from worlds.graph.update.graphs import graph_operation
 from worlds.graph.update.modification import Using, modification
 from worlds.graph.update.request import UpdateRequest
-from worlds.graph.update.target import Operation, Target
+from worlds.graph.update.target import Target, UpdateOperation
 
 _MAY_BE_REFUSED = re.compile(r"_:|[\[(~]|<<|\{\||[?$]\w")
 
@@ -45,7 +45,7 @@ def run_update(
     a time limit and a damaged file.
     """
     if not isinstance(text, str):
-        raise TypeError(f"an update is a str, not {type(text).__name__}")
+        raise TypeError(f"an update must be a str, not {type(text).__name__}")
     check_characters(text)
     for operation in _operations(UpdateRequest(text, prefixes, bindings or {}, limits), using):
         try:
@@ -57,8 +57,8 @@ def run_update(
                 raise
 
 
-def _operations(request: UpdateRequest, using: Using | None) -> list[Operation]:
-    found: list[Operation] = []
+def _operations(request: UpdateRequest, using: Using | None) -> list[UpdateOperation]:
+    found: list[UpdateOperation] = []
     at = 0
     while (first := request.prologue(at)) is not None:
         remaining(request.limits.deadline)
@@ -74,7 +74,7 @@ def _operations(request: UpdateRequest, using: Using | None) -> list[Operation]:
     return found
 
 
-def _operation(request: UpdateRequest, first: Token, using: Using | None) -> tuple[Operation, int]:
+def _operation(request: UpdateRequest, first: Token, using: Using | None) -> tuple[UpdateOperation, int]:
     if first.is_word("INSERT", "DELETE"):
         second = next(scan(request.text, first.end), None)
         if second is not None and second.is_word("DATA"):
@@ -90,7 +90,7 @@ def _operation(request: UpdateRequest, first: Token, using: Using | None) -> tup
     return graph_operation(request, statement.tokens), statement.end
 
 
-def _data(request: UpdateRequest, first: Token, second: Token) -> tuple[Operation, int]:
+def _data(request: UpdateRequest, first: Token, second: Token) -> tuple[UpdateOperation, int]:
     """INSERT DATA, DELETE DATA."""
     brace = next(scan(request.text, second.end), None)
     if brace is None or brace.text != "{":
@@ -106,7 +106,7 @@ def _data(request: UpdateRequest, first: Token, second: Token) -> tuple[Operatio
     elif insert and "_:" in block:
         request.labelled_data.append((brace.start, end))
     quads = request.quads(header, f"INSERT{rest}", (first.start, end), block, graphs)
-    return Operation(_data_change(quads, insert)), end
+    return UpdateOperation(_data_change(quads, insert)), end
 
 
 def _data_change(quads: list[ox.Quad], insert: bool) -> Callable[[Target], None]:

@@ -8,7 +8,7 @@ from worlds.errors import QueryError
 from worlds.graph.query.tokens import Token, error_at, scan
 from worlds.graph.terms import NamedGraph
 from worlds.graph.update.request import UpdateRequest
-from worlds.graph.update.target import Operation, Target
+from worlds.graph.update.target import Target, UpdateOperation
 
 
 class _Cursor:
@@ -57,7 +57,7 @@ class _Cursor:
         return self._request.unexpected(following)
 
 
-def graph_operation(request: UpdateRequest, tokens: list[Token]) -> Operation:
+def graph_operation(request: UpdateRequest, tokens: list[Token]) -> UpdateOperation:
     """The operation that these tokens are; QueryError, with its place, where they are none."""
     cursor = _Cursor(request, tokens)
     word = cursor.need("LOAD", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD")
@@ -70,17 +70,17 @@ def graph_operation(request: UpdateRequest, tokens: list[Token]) -> Operation:
             named.append(cursor.iri())
         cursor.end()
         source, *into = request.iris(named)
-        return Operation(lambda target: target.load(source.value, into[0] if into else None), silent)
+        return UpdateOperation(lambda target: target.load(source.value, into[0] if into else None), silent)
     if word in ("COPY", "MOVE", "ADD"):
         origin = cursor.graph_or_default()
         cursor.need("TO")
         destination = cursor.graph_or_default()
         cursor.end()
         first, second = (request.iris([token])[0] if token else ox.DefaultGraph() for token in (origin, destination))
-        return Operation(lambda target: _transfer(request, here, target, word, first, second), silent)
+        return UpdateOperation(lambda target: _transfer(request, here, target, word, first, second), silent)
     if word != "CREATE" and (all_of := cursor.word("DEFAULT", "NAMED", "ALL")) is not None:
         cursor.end()
-        return Operation(lambda target: _clear(target, all_of, drop=word == "DROP"), silent)
+        return UpdateOperation(lambda target: _clear(target, all_of, drop=word == "DROP"), silent)
     cursor.need("GRAPH")
     named = [cursor.iri()]
     cursor.end()
@@ -95,7 +95,7 @@ def graph_operation(request: UpdateRequest, tokens: list[Token]) -> Operation:
             _need(request, here, target, graph)
             target.clear(graph, drop=word == "DROP")
 
-    return Operation(run, silent)
+    return UpdateOperation(run, silent)
 
 
 def _need(request: UpdateRequest, here: int, target: Target, graph: NamedGraph) -> None:

@@ -12,15 +12,15 @@ from worlds.graph.query.evaluation import try_out
 from worlds.graph.query.tokens import Edit, Token, error_at, scan, spliced
 from worlds.graph.terms import GraphName, NamedGraph, Term
 from worlds.graph.update.datablocks import read_block
-from worlds.graph.update.request import Statement, UpdateRequest
-from worlds.graph.update.target import Operation, Target
+from worlds.graph.update.request import OperationTokens, UpdateRequest
+from worlds.graph.update.target import Target, UpdateOperation
 from worlds.graph.update.templates import MARKER, Template
 
 _BLANK = "is bound to a blank node, which can stand in a template, but not in a pattern"
 Using = tuple[Sequence[GraphName], Sequence[NamedGraph]]
 
 
-def modification(request: UpdateRequest, statement: Statement, graphs: Using | None) -> Operation:
+def modification(request: UpdateRequest, statement: OperationTokens, graphs: Using | None) -> UpdateOperation:
     """The operation; `graphs` has the default graphs and the named graphs of its pattern, if not the request."""
     tokens, closing, end = statement
     start = tokens[0].start
@@ -93,10 +93,10 @@ def modification(request: UpdateRequest, statement: Statement, graphs: Using | N
         if added or removed:
             target.apply(added, removed)
 
-    return Operation(run)
+    return UpdateOperation(run)
 
 
-def _inert(text: str, statement: Statement) -> str:
+def _inert(text: str, statement: OperationTokens) -> str:
     """An operation that parses as it did, but finds nothing and reaches no network; places stay the same."""
     tokens, closing, end = statement
     start = tokens[0].start
@@ -153,7 +153,7 @@ def _pattern(request: UpdateRequest, header: str, group: list[Token]) -> tuple[s
         inert = _inert(bound, UpdateRequest(bound, {}, {}).statement(next(scan(bound))))
         try_out(inert, lambda: ox.Store().update(f"{header}\n{inert}"), request.limits)
     except (SyntaxError, ValueError, RuntimeError) as error:
-        message = "with its bindings this pattern is no SPARQL: a term stands where it cannot"
+        message = "with its bindings this pattern is not SPARQL: a term stands where it cannot"
         raise error_at(message, request.text, start) from error
     return pattern, False
 

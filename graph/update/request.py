@@ -14,7 +14,7 @@ from worlds.errors import QueryError
 from worlds.graph.longtexts import parse_all
 from worlds.graph.query.evaluation import syntax_error, try_out
 from worlds.graph.query.guard import DEEPEST, DEEPEST_NEGATION, check
-from worlds.graph.query.limits import NO_LIMITS, Limits
+from worlds.graph.query.query_limits import NO_LIMITS, Limits
 from worlds.graph.query.running import run
 from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
 from worlds.graph.terms import Term
@@ -25,7 +25,7 @@ _PLACE = re.compile(r"error at (\d+):(\d+)(.*)", re.DOTALL)
 _LONG = 20_000  # characters that take longer to search than a prefix to declare
 
 
-class Statement(NamedTuple):
+class OperationTokens(NamedTuple):
     """The tokens of an operation without the `;` after it, and where its brackets close, by their index."""
 
     tokens: list[Token]
@@ -95,7 +95,7 @@ class UpdateRequest:
                 found += [ox.NamedNode(iri) for iri in self._resolved([token.text])]
             except SyntaxError as error:
                 reason = "its prefix is not declared" if token.kind == "name" else "it is not absolute, or not valid"
-                raise error_at(f"{token.text} is no IRI here: {reason}", self.text, token.start) from error
+                raise error_at(f"{token.text} is not an IRI here: {reason}", self.text, token.start) from error
         return found
 
     def header(self, piece: str) -> str:
@@ -109,7 +109,7 @@ class UpdateRequest:
             declared.insert(0, f"BASE <{self._base}>")
         return " ".join(declared)
 
-    def statement(self, first: Token) -> Statement:
+    def statement(self, first: Token) -> OperationTokens:
         """The operation that begins with a token, up to its `;` or the end."""
         tokens: list[Token] = []
         closing: dict[int, int] = {}
@@ -133,7 +133,7 @@ class UpdateRequest:
             tokens.append(token)
         if len(tokens) > DEEPEST or sum(token.text == "!" for token in tokens) > DEEPEST_NEGATION:
             check(self.text, tokens, allow_network=True)  # whether SERVICE may is the target's affair
-        return Statement(tokens, closing, tokens[-1].end)
+        return OperationTokens(tokens, closing, tokens[-1].end)
 
     # --- errors
 

@@ -1,4 +1,4 @@
-"""What an update works on."""
+"""The dataset that an update changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows: TypeAlias = Iterable[Sequence[Term | None]]
 
 
 class Target(Protocol):
-    """What an update works on: a dataset inside one transaction. Each call sees what the calls before did.
+    """The dataset that an update changes, inside one transaction. Each call sees the changes of the calls before.
 
     A call that raises changes nothing.
     """
@@ -49,7 +49,7 @@ class Target(Protocol):
         """Add what is found at an IRI to a graph, or to the default graph; WorldsError where that fails."""
 
 
-class Operation(NamedTuple):
+class UpdateOperation(NamedTuple):
     """One operation of an update, read and checked."""
 
     run: Callable[[Target], None]

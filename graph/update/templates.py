@@ -99,7 +99,7 @@ def read_quads(lines: Iterable[str]) -> list[ox.Quad]:
     try:
         return parse_all("".join(lines), ox.RdfFormat.N_QUADS, lenient=True)
     except SyntaxError as error:
-        raise QueryError(f"the update makes what is no RDF: {error}") from error
+        raise QueryError(f"the update would make terms that are not RDF: {error}") from error
 
 
 def _text(term: Term) -> str:

@@ -217,13 +217,13 @@ def test_metadata_that_are_no_json_are_refused(store: WorldsVectorStore) -> None
         store.add_texts(["text"], [{"key": "\ud800"}], ids=["a"])
     with pytest.raises(ValueError, match="document 'a'"):
         store.add_texts(["\ud800"], ids=["a"])
-    with pytest.raises(TypeError, match="a metadata key is a str, not 1"):
+    with pytest.raises(TypeError, match="a metadata key must be a str, not 1"):
         store.add_texts(["text"], [{1: "value"}], ids=["a"])  # type: ignore[dict-item]
-    with pytest.raises(ValueError, match="a metadata key is no text"):
+    with pytest.raises(ValueError, match="a metadata key is not a text"):
         store.add_texts(["text"], [{"\ud800": "value"}], ids=["a"])
-    with pytest.raises(TypeError, match="an id is a str, not 7"):
+    with pytest.raises(TypeError, match="an id must be a str, not 7"):
         store.add_texts(["text"], ids=[7])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="an id is no text"):
+    with pytest.raises(ValueError, match="an id is not a text"):
         store.add_texts(["text"], ids=["\ud800"])
     assert store.get_by_ids(["a"]) == []
     assert store.world.history() == []

@@ -641,5 +641,5 @@ def test_what_rdflib_cannot_hold_is_left_out_or_an_error(caplog: pytest.LogCaptu
         strict = Dataset(store=WorldsStore(world, triple_terms="error")).default_graph
         with pytest.raises(ValueError, match="rdflib has no term for"):
             set(strict)
-        with pytest.raises(ArgumentError, match="triple_terms is skip or error"):
+        with pytest.raises(ArgumentError, match="triple_terms must be skip or error"):
             WorldsStore(world, triple_terms="reify")  # type: ignore[arg-type]

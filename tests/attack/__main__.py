@@ -133,7 +133,7 @@ def _follow(worker: subprocess.Popen[bytes], kind: str, seed: int, number: int, 
 @contextlib.contextmanager
 def server() -> Iterator[tuple[str, str, Path, int]]:
     """A server of a world: its address, a key that may do all, its log and its process."""
-    from worlds.server.keys import keys_of
+    from worlds.doors.server.keys import keys_of
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kb.db"
@@ -154,7 +154,7 @@ def state_machine(seed: int, number: int) -> tuple[int, str | None]:
         f"resource.setrlimit(resource.RLIMIT_CPU, ({_MACHINE}, {_MACHINE}))\n"
         "from hypothesis import HealthCheck, seed, settings\n"
         "from hypothesis.stateful import run_state_machine_as_test\n"
-        "from tests.revisions.test_any_writes import GateMachine, teardown_module\n"
+        "from tests.history.test_any_writes import GateMachine, teardown_module\n"
         "quick = settings(max_examples=5, stateful_step_count=40, deadline=None, database=None,\n"
         "                 suppress_health_check=list(HealthCheck))\n"
         f"run_state_machine_as_test(seed({seed * 1000 + number})(GateMachine), settings=quick)\n"

@@ -132,8 +132,8 @@ def write_forms(seed: int) -> None:
 
 def mutate_shapes(seed: int) -> None:
     """Whatever shapes hold, a validation gives a report or an error of worlds', in time."""
-    from tests.rules.test_fuzzed_shapes import DATA, run
-    from tests.rules.test_validate import PREFIXES
+    from tests.shapes.test_fuzzed_shapes import DATA, run
+    from tests.shapes.test_validate import PREFIXES
 
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + DATA).encode(), format="turtle")

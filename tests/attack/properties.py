@@ -45,9 +45,9 @@ PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "rdfxml": ("graph.test_rdfxml.test_all_is_read_as_rdflib_reads_it",),
     "shapes": (
         "attack.generators.mutate_shapes",
-        "rules.test_validate.test_it_finds_what_pyshacl_finds",
-        "rules.test_sparql_constraints.test_the_guard_finds_what_is_new",
-        "rules.test_sparql_constraints.test_many_nodes_at_once_are_as_one_by_one",
+        "shapes.test_validate.test_it_finds_what_pyshacl_finds",
+        "shapes.test_sparql_constraints.test_the_guard_finds_what_is_new",
+        "shapes.test_sparql_constraints.test_many_nodes_at_once_are_as_one_by_one",
     ),
     "claims": (
         "curation.test_verify.test_no_claim_is_supported_by_a_name_that_is_another",

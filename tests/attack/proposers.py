@@ -12,7 +12,7 @@ from typing import Any
 
 import worlds
 from tests.support.serving import served
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 LEVELS = {"ann": "propose", "bob": "propose", "eve": "propose", "carl": "write", "root": "admin", "rob": "read"}
 MOST = 3

@@ -21,7 +21,7 @@ import anyio
 import worlds
 from tests.support.mcp_clients import Agent, ask, inside
 from tests.support.processes import end_within, family
-from worlds.server.keys import KeyStore
+from worlds.doors.server.keys import KeyStore
 
 _STRANGER = 65_534  # "nobody"
 _QUADS = 20
@@ -34,7 +34,7 @@ _NAMES = (
 _USE = """
 import sys, worlds
 from pathlib import Path
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 def use(verb):
     try:

@@ -33,9 +33,9 @@ def test_what_was_found_before_is_found_no_more() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "request"])
 def test_some_cases_of_each_kind(kind: str) -> None:
     tally = Tally()
-    assert attack(kind, 1, 0, 120, tally, last=20) == 20
+    assert attack(kind, 1, 0, 120, tally, last=8) == 8
     assert tally.findings == []
-    assert tally.cases[kind] == 20
+    assert tally.cases[kind] == 8
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed by /proc")
@@ -82,7 +82,19 @@ def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: 
 
 @pytest.mark.slow
 def test_the_command() -> None:
-    command = [sys.executable, "-m", "tests.attack", "--minutes", "0.1", "--seed", "3", "--kind", "words"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.attack",
+        "--minutes",
+        "5",
+        "--cases",
+        "20",
+        "--seed",
+        "3",
+        "--kind",
+        "words",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 findings" in done.stdout

@@ -181,7 +181,7 @@ def test_config_of_one_setting_or_one_section(monkeypatch: pytest.MonkeyPatch) -
 
 def test_config_says_what_is_wrong(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLDS_NONSENSE", "1")
-    assert run("config", "mcp").stderr == "note: WORLDS_NONSENSE is no setting, and is ignored\n"
+    assert run("config", "mcp").stderr == "note: WORLDS_NONSENSE is not a setting, and is ignored\n"
     (folder / "worlds.toml").write_text("[server]\nport = 'x'\n")
     assert fails(2, "config").startswith(f"{folder}/worlds.toml: server.port: 'x' is not a whole number")
 
@@ -202,7 +202,7 @@ def test_the_author_is_a_setting(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_embedder_is_a_setting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLDS_EMBEDDER", str(folder))  # no model lies here
     ok("load", "kb.db", "birds.ttl", "--embedder", "none")
-    assert "is no folder of a model" in fails(6, "search", "kb.db", "kite")
+    assert "is not a folder of a model" in fails(6, "search", "kb.db", "kite")
     monkeypatch.setenv("WORLDS_EMBEDDER", "none")
     assert "without an embedder" in fails(6, "search", "kb.db", "kite", "--mode", "vector")
 
@@ -228,7 +228,7 @@ def test_completion_takes_the_shell_that_one_uses(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("SHELL", "/usr/local/bin/fish")
     assert ok("completion") == ok("completion", "fish")
     monkeypatch.setenv("SHELL", "/bin/csh")
-    assert "your shell cannot be told" in fails(9, "completion")
+    assert "your shell is unknown" in fails(9, "completion")
     assert "'csh' is not a shell that can be completed" in fails(2, "completion", "csh")
 
 

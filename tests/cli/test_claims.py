@@ -9,7 +9,7 @@ import pytest
 
 import worlds
 from tests.support.command_line import ok, run
-from worlds.cli.errors import NO
+from worlds.doors.cli.exit_codes import NO
 
 DATA = """
 @prefix ex: <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

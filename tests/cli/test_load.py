@@ -16,8 +16,8 @@ import pytest
 import worlds
 from tests.support.command_line import fails, ok, process, run
 from tests.support.embedder import HashingEmbedder
-from worlds.cli.terminal import progress
-from worlds.embedders import reason_without
+from worlds.core.embedders import reason_without
+from worlds.doors.cli.terminal import progress
 
 
 def test_load_makes_a_world_and_says_what_it_did(path: Path, birds: Path) -> None:
@@ -31,7 +31,7 @@ def test_load_says_that_there_is_nothing_in_a_file(path: Path, tmp_path: Path) -
     for given in (["empty.ttl"], ["header.csv", "--map", "-"]):
         told = run("load", path, tmp_path / given[0], *given[1:], "--no-embed")
         assert (told.exit_code, told.stdout) == (0, "nothing changed\n")
-        assert "what was loaded holds no quads" in told.stderr
+        assert "the source holds no quads" in told.stderr
 
 
 @pytest.mark.parametrize("name", ["report.docx", "kites.md"])

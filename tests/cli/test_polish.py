@@ -232,7 +232,7 @@ def test_a_reader_that_is_gone_already_is_no_error(made: Path, words: tuple[str,
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize(
-    "module", ["typer", "rich.text", "worlds.cli.ask", "numpy", "pyoxigraph", "worlds.search.engine"]
+    "module", ["typer", "rich.text", "worlds.doors.cli.ask", "numpy", "pyoxigraph", "worlds.core.search.engine"]
 )
 def test_ctrl_c_while_something_is_imported(made: Path, module: str) -> None:
     code = f"""
@@ -245,7 +245,7 @@ class Interrupts:
 
 sys.meta_path.insert(0, Interrupts())
 sys.argv = ["worlds", "search", {str(made)!r}, "kite", "--mode", "text"]
-from worlds.cli import main
+from worlds.doors.cli import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=False)
@@ -294,7 +294,7 @@ def test_json_is_whole_whatever_the_width(made: Path) -> None:
 def test_signals_are_as_they_were_found_where_nothing_may_be_interrupted(made: Path) -> None:
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
     code += f"import sys; sys.argv = ['worlds', 'stats', {str(made)!r}]\n"
-    code += "import worlds.cli\ntry: worlds.cli.main()\n"
+    code += "import worlds.doors.cli\ntry: worlds.doors.cli.main()\n"
     code += "except SystemExit: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
     assert done.stdout.endswith(b"True\n")

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 import worlds
 from tests.support.command_line import ENVIRONMENT, fails, ok, process, run, terminal
-from worlds.cli import app
+from tests.support.processes import family
+from worlds.doors.cli import app
 
 # --- the file ---------------------------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ def test_a_process_of_its_own(made: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, many: Path) -> None:
     path = tmp_path / "kb.db"
     few = tmp_path / "few.nt"
-    few.write_text("".join(many.read_text().splitlines(keepends=True)[:8000]))
+    few.write_text("".join(many.read_text().splitlines(keepends=True)[:2500]))
     ok("load", path, few, "--no-embed")
     everything = "SELECT * { ?s ?p ?o }"
     for args in (
@@ -141,7 +142,7 @@ def test_ctrl_c_leaves_the_world_as_it_was(path: Path, many: Path, birds: Path, 
         child.send_signal(signal.SIGINT)
         out, said = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b""), said
-    assert said == b"interrupted: nothing was changed; the same command can be run again\n"
+    assert said == b"interrupted: nothing was changed; run the same command again\n"
     assert ok("export", path) == before
     assert ok("check", path).endswith("\nno problems\n")
     if all_read:
@@ -162,12 +163,17 @@ ENDLESS = "{ ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o FILTER(?a = ?o
     ],
     ids=["sparql", "sparql of a group", "update"],
 )
-def test_ctrl_c_ends_a_query(path: Path, many: Path, verb: tuple[str, ...], text: str) -> None:
-    ok("load", path, many, "--no-embed")
+def test_ctrl_c_ends_a_query(path: Path, verb: tuple[str, ...], text: str) -> None:
+    some = "".join(f"<urn:s{number}> <urn:p> <urn:o{number}> .\n" for number in range(1000))
+    ok("load", path, "-", "--format", "nt", "--no-embed", input=some)
     command = [sys.executable, "-m", "worlds", *verb, str(path), text]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
-        with pytest.raises(subprocess.TimeoutExpired):
-            child.communicate(timeout=4)
+        deadline = time.monotonic() + 60
+        while not family(child.pid):  # the process that asks
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.3)
+        assert child.poll() is None
         child.send_signal(signal.SIGINT)
         out, said = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b""), said
@@ -192,7 +198,7 @@ def test_no_color_is_heard(made: Path) -> None:
     assert "\x1b" not in plain
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_terminals_that_are_not_unicode(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "x.nt").write_text('<a:a> <a:b> "分词 naïve … text"@zh .\n', encoding="utf-8")
     path = tmp_path / "kb.db"

@@ -44,7 +44,7 @@ def test_from_one_file_to_a_primary_and_back(tmp_path: Path, monkeypatch: pytest
             ok("pull", url, tmp_path / "copy.db")
             assert json.loads(ok("stats", tmp_path / "copy.db", "--json"))["quads"] == 2
             assert "is a replica" in fails(7, "load", replica, source)
-            assert "no replica" in fails(3, "replica", source)
+            assert "not a replica" in fails(3, "replica", source)
         finally:
             server.terminate()
             server.wait(20)

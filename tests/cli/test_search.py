@@ -63,7 +63,7 @@ def test_without_an_embedder_a_note_says_so(made: Path) -> None:
     result = run("search", made, "kite", "--embedder", "none")
     assert result.exit_code == 0
     assert "Red kite" in result.stdout
-    assert result.stderr.startswith("note: only words were searched: ")
+    assert result.stderr.startswith("note: keyword search only: ")
     told = json.loads(ok("search", made, "kite", "--embedder", "none", "--json"))
     assert "sql" not in told["explain"]
     assert "SELECT" in json.loads(ok("search", made, "kite", "--json", "--explain"))["explain"]["sql"]
@@ -139,7 +139,7 @@ def test_explain_shows_legs_plan_and_time(made: Path) -> None:
     assert re.search(r"(?m)^ +1 +ex:kite rdfs:label$", shown)
     assert re.search(r"(?m)^mode +text$", shown)
     assert re.search(r"(?m)^fusion +relative, minmax$", shown)
-    assert "all_texts (chunk, bm25) AS" in shown
+    assert "found (chunk, vector_rank, similarity, text_rank, bm25) AS" in shown
     assert re.search(r"(?m)^time +filter [\d.]+, ", shown)
 
 
@@ -166,9 +166,9 @@ def test_stages(made: Path, options: list[str], first: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--half-life", "30"], "go with --decay"),
-        (["--evergreen-type", "ex:Raptor"], "go with --decay"),
-        (["--no-rerank", "--reranker", "any"], "contradict each other"),
+        (["--half-life", "30"], "need --decay"),
+        (["--evergreen-type", "ex:Raptor"], "need --decay"),
+        (["--no-rerank", "--reranker", "any"], "use --no-rerank or --reranker, not both"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(made: Path, options: list[str], told: str) -> None:
@@ -186,7 +186,8 @@ def test_sql_shows_the_statement(made: Path) -> None:
     shown = ok("search", made, "kite", "--mode", "text", "--sql", "--type", "ex:Raptor")
     assert "\n-- statement\nWITH\n" in shown
     assert re.search(r"(?m)^-- \?1 = ", shown)
-    told = json.loads(ok("search", made, "kite", "--mode", "text", "--sql", "--json", "--type", "ex:Raptor"))
+    index = ("--plan", "index", "--fusion", "rrf")
+    told = json.loads(ok("search", made, "kite", "--mode", "text", "--sql", "--json", "--type", "ex:Raptor", *index))
     (fused,) = [one for one in told if one["step"] == "statement"]
     assert fused["sql"].startswith("WITH\n")
     assert {"base64"} in [set(value) for value in fused["parameters"] if isinstance(value, dict)]
@@ -194,7 +195,7 @@ def test_sql_shows_the_statement(made: Path) -> None:
 
 def test_text_mode_touches_no_embedder(made: Path) -> None:
     code = (
-        "import sys; from worlds.cli import app\n"
+        "import sys; from worlds.doors.cli import app\n"
         f"try: app(['search', {str(made)!r}, 'kite', '--mode', 'text', '--embedder', 'no/such-model'])\n"
         "except SystemExit as end: print(end.code, {'torch', 'tokenizers'} & set(sys.modules), file=sys.stderr)"
     )

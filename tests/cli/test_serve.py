@@ -17,8 +17,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import worlds
+from tests.support.command_line import fails
 from tests.support.serving import ROOT, Served, served
-from worlds.cli import app
+from worlds.doors.cli import app
 
 EX = "http://example.org/"
 SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . ?i ?t ?j }"
@@ -58,7 +59,7 @@ def test_it_says_where_it_is_and_who_may_do_what(kb: Path) -> None:
 def in_workers(folder: Path, code: str) -> str:
     """A PYTHONPATH with which the processes of a server's workers begin with some code."""
     (folder / "sitecustomize.py").write_text(
-        f"import sys\nif any('worlds.server.workers' in one for one in sys.orig_argv): {code}\n"
+        f"import sys\nif any('worlds.doors.server.workers' in one for one in sys.orig_argv): {code}\n"
     )
     return os.pathsep.join([str(folder), str(ROOT)])
 
@@ -89,13 +90,9 @@ def test_a_server_whose_processes_cannot_start_ends(kb: Path) -> None:
 
 
 def test_off_loopback_it_needs_a_key(kb: Path) -> None:
-    refused = run("serve", str(kb), "--host", "0.0.0.0", "--port", "0", folder=kb.parent)
-    assert refused.returncode == 9
-    assert "worlds keys add" in refused.stderr
+    assert "worlds keys add" in fails(9, "serve", kb, "--host", "0.0.0.0", "--port", "0")
     keys("add", str(kb), "ann")
-    refused = run("serve", str(kb), "--host", "0.0.0.0", "--port", "0", "--allow-writes", folder=kb.parent)
-    assert refused.returncode == 9
-    assert "loopback" in refused.stderr
+    assert "loopback" in fails(9, "serve", kb, "--host", "0.0.0.0", "--port", "0", "--allow-writes")
     with served(kb, "--host", "0.0.0.0", "--readers", "1") as server:
         url = server.url.replace("0.0.0.0", "127.0.0.1")
         assert httpx.get(f"{url}/stats").status_code == 401
@@ -124,17 +121,17 @@ def test_settings_come_from_the_environment_and_the_file(kb: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_what_cannot_be_served_is_one_line(kb: Path, arguments: list[str], code: int, said: str) -> None:
+def test_what_cannot_be_served_is_one_line(
+    kb: Path, arguments: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(kb.parent)
     (kb.parent / "junk.db").write_text("junk" * 1000)
     worlds.open(kb.parent / "a b.db", embedder=None).close()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         options = ["--port", "0"] if "--port" not in arguments else []
         given = [port if part == "PORT" else part for part in arguments]
-        refused = run("serve", *given, *options, "--embedder", "none", folder=kb.parent)
-    assert refused.returncode == code, refused.stderr
-    assert said in refused.stderr
-    assert "Traceback" not in refused.stderr
+        assert said in fails(code, "serve", *given, *options, "--embedder", "none")
 
 
 def test_without_the_extra_it_says_what_to_install(kb: Path) -> None:

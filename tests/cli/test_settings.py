@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from worlds.cli.config import template
+from worlds.doors.cli.config import template
 from worlds.errors import OpenError
 from worlds.settings import SETTINGS, load_settings, unknown_variables, user_file
 

@@ -101,4 +101,4 @@ def test_formats_that_do_not_suit_the_query(made: Path) -> None:
     assert "gives rows" in fails(2, "sparql", made, LABELS, "--format", "turtle")
     assert "gives triples" in fails(2, "sparql", made, "DESCRIBE ex:robin", "--format", "csv")
     assert "true or false" in fails(2, "sparql", made, "ASK {}", "--format", "nt")
-    assert "exclude each other" in fails(2, "sparql", made, "ASK {}", "--format", "xml", "--json")
+    assert "use --json or --format, not both" in fails(2, "sparql", made, "ASK {}", "--format", "xml", "--json")

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import worlds
 from tests.support.command_line import DATA, ENVIRONMENT, fails, ok, process
 from worlds import errors
-from worlds.cli.errors import EXIT_CODES, Group, exit_code
-from worlds.cli.table import folded, table
-from worlds.cli.terminal import clean
+from worlds.doors.cli.exit_codes import EXIT_CODES, CommandGroup, exit_code
+from worlds.doors.cli.terminal import clean
+from worlds.doors.cli.text_table import folded, table
 
 COMMANDS = ("load", "embed", "search", "sparql", "export", "stats", "check", "backup", "compact")
 
@@ -54,7 +54,7 @@ def test_completion_is_offered() -> None:
 
 def test_help_imports_neither_torch_nor_a_model() -> None:
     code = (
-        "import sys; from worlds.cli import app\n"
+        "import sys; from worlds.doors.cli import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: pass\n"
         "print(sorted({'torch', 'sentence_transformers', 'rdflib'} & set(sys.modules)), file=sys.stderr)"
@@ -91,7 +91,7 @@ def test_wrong_usage_is_one_line(line: list[str], said: str) -> None:
         (["--candidates", "0"], "candidates"),
         (["--weight-text", "-1"], "weights"),
         (["--weight-text", "nan"], "weights"),
-        (["--k", "-1"], "k is"),
+        (["--k", "-1"], "k must be"),
     ],
 )
 def test_impossible_values_are_wrong_usage(made: Path, options: list[str], said: str) -> None:
@@ -135,7 +135,7 @@ def test_foreign_errors_have_exit_codes_too() -> None:
 
 
 def test_a_mistake_of_ours_is_shown_whole() -> None:
-    broken = typer.Typer(cls=Group)
+    broken = typer.Typer(cls=CommandGroup)
     broken.callback()(lambda: None)
 
     @broken.command()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import worlds
-from tests.revisions.test_recognition import load, renamed
+from tests.history.test_recognition import load, renamed
 from tests.support import w3c
 from worlds.errors import WorldsError
 

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 import worlds
 from tests.support.curating import SHAPES, decisions, state
 from tests.support.readback import EX, quads_of
-from worlds.quads.redirects import REDIRECTS
+from worlds.core.quads.redirects import REDIRECTS
 
 DEFAULT = ox.DefaultGraph()
 SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
@@ -138,7 +138,7 @@ class CurationMachine(RuleBasedStateMachine):
         comes, goes = set(added) - self.now | (set(added) & removed), removed - set(added)
         comes -= self.now
         if not comes and not goes:
-            with pytest.raises(ValueError, match="changes nothing" if added or removed else "needs a change"):
+            with pytest.raises(ValueError, match="has no effect" if added or removed else "needs a change"):
                 self.world.propose(add=added, remove=removed)
             return
         try:
@@ -187,7 +187,7 @@ class CurationMachine(RuleBasedStateMachine):
         number = self.open()[pick % len(self.open())]
         comes = set(added) - self.now
         if not comes:
-            with pytest.raises(ValueError, match="changes nothing"):
+            with pytest.raises(ValueError, match="has no effect"):
                 self.world.amend(number, add=added)
             return
         assert self.world.amend(number, add=added, why="better").discussion[-1].text == "better"
@@ -246,7 +246,7 @@ class CurationMachine(RuleBasedStateMachine):
 
 
 TestCuration = CurationMachine.TestCase
-TestCuration.settings = settings(max_examples=15, stateful_step_count=15)
+TestCuration.settings = settings(max_examples=8, stateful_step_count=15)
 
 
 @pytest.mark.long
@@ -258,7 +258,7 @@ def test_many_curators() -> None:
 # --- killed -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_killed_writer_leaves_each_decision_whole(seed: int, long: bool, tmp_path: Path) -> None:
     for run in range(40 if long else 1):
         kill_one(tmp_path / f"{run}.db", 1000 * run + seed)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds import World
-from worlds.curation.findings.findings import CONTRADICTIONS
 from worlds.errors import ArgumentError
+from worlds.extras.curation.findings.findings import CONTRADICTIONS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
+from tests.support.tables import run
 from worlds import World
-from worlds.curation.duplicates.finder import Duplicate
-from worlds.revisions.scale import learned
+from worlds.core.history.scale import learned
+from worlds.extras.curation.duplicates.finder import Duplicate
 
 EX = "http://ex/"
 FIRST = "Ann Bea Cleo Dora Ella Fay Gina Hope Ida June Kay Lea Mia Nora Olga Pia Rita Sue Tess Vera".split()  # noqa: SIM905
@@ -64,6 +65,16 @@ def test_decisions_are_those_that_hold() -> None:
         assert "merged" not in {one.how for one in world.decisions()}
 
 
+def test_decisions_are_read_without_the_quads_of_their_proposals() -> None:
+    with family() as world:
+        first, *_ = world.propose_all(world.duplicates(limit=1))
+        world.accept(first.id)
+        told = world.decisions()
+        assert len(told) == 1
+        run(world, "UPDATE proposal_quads SET object = 'no term'")
+        assert world.decisions() == told
+
+
 def once(world: World, score: float) -> list[Duplicate]:
     """Pairs of which each person is in one, so that none was merged before its proposal is decided."""
     found: list[Duplicate] = []
@@ -110,7 +121,7 @@ def test_proposals_with_a_score_alone_are_no_match_for_a_lowest_confidence() -> 
         listed = world.proposals(minimum=0.0)
         assert [one.confidence for one in listed] == [0.9]
         assert listed.uncalibrated == len(proposals) == 3
-        assert "decide 30 of them" in listed.notes[-1]
+        assert "decide 30 of a kind" in listed.notes[-1]
         assert world.proposals(minimum=0.0, kind="edit").notes == ()
         assert len(world.proposals()) == 4
 

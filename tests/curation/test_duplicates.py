@@ -8,8 +8,8 @@ import pytest
 
 import worlds
 from worlds import World
-from worlds.curation.duplicates.finder import Duplicate
 from worlds.errors import ArgumentError
+from worlds.extras.curation.duplicates.finder import Duplicate
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -6,7 +6,7 @@ import pytest
 
 import worlds
 from worlds import World
-from worlds.curation.duplicates.finder import Duplicate
+from worlds.extras.curation.duplicates.finder import Duplicate
 
 SKOS = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix ex: <http://ex/> .\n"
 RDFS = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix ex: <http://ex/> .\n"

@@ -92,7 +92,7 @@ def test_rejecting_changes_nothing(world: worlds.World) -> None:
 @pytest.mark.parametrize(
     ("writes", "said"),
     [
-        ([("remove", ("ex:a", "ex:born", 1930))], "1930 holds no longer"),
+        ([("remove", ("ex:a", "ex:born", 1930))], "1930 no longer holds"),
         ([("add", ("ex:a", "ex:born", 1932))], "1932 was added since"),
         ([("add", ("ex:a", "ex:born", 1931))], None),
         ([("add", ("ex:a", "ex:seen", 1932)), ("remove", ("ex:a", "rdfs:label", '"Anna"'))], None),
@@ -108,7 +108,7 @@ def test_a_proposal_says_when_its_ground_has_moved(world: worlds.World, writes: 
         world.accept(1)
         return
     assert said in proposal.moved[0]
-    with pytest.raises(worlds.ConflictError, match="relies on has changed"):
+    with pytest.raises(worlds.ConflictError, match="relies on have changed"):
         world.accept(1)
     assert world.proposal(1).status == "open"
     world.accept(1, force=True)
@@ -215,7 +215,7 @@ def test_the_version_that_was_reviewed_is_the_one_that_is_accepted(world: worlds
         world.accept(1, version=reviewed)
     world.amend(1, why="only a remark", author="ann")
     world.accept(1, version=2)
-    with pytest.raises(ValueError, match="version is a whole number"):
+    with pytest.raises(ValueError, match="version must be a whole number"):
         world.accept(1, version=1.5)  # type: ignore[call-overload]  # wrong on purpose
 
 
@@ -223,7 +223,7 @@ def test_only_who_proposed_amends_with_own(world: worlds.World) -> None:
     correction(world)
     for options in ({"add": [("ex:a", "ex:born", 1)]}, {"update": "DELETE WHERE { ?s ex:born ?o }"}, {"confidence": 1}):
         for author in ("mallory", None):
-            with pytest.raises(worlds.ReadOnlyError, match="proposal 1 is bot's: only its author, or who may write"):
+            with pytest.raises(worlds.ReadOnlyError, match="proposal 1 is bot's: only its author, or a key that may"):
                 world.amend(1, **options, why="better", author=author, own=True)
     assert world.proposal(1).discussion == ()
     world.amend(1, why="I doubt it", author="mallory", own=True)
@@ -247,15 +247,15 @@ def test_what_it_would_violate_is_kept_with_it(world: worlds.World) -> None:
 
 
 def test_what_cannot_be_proposed(world: worlds.World) -> None:
-    with pytest.raises(ValueError, match="changes nothing"):
+    with pytest.raises(ValueError, match="no effect"):
         world.propose(add=[("ex:a", "ex:born", 1930)])
     with pytest.raises(ValueError, match="confidence"):
         correction(world, confidence=2)
     with pytest.raises(ValueError, match="there is no proposal 7"):
         world.accept(7)
-    with pytest.raises(ValueError, match="status is one of"):
+    with pytest.raises(ValueError, match="status must be one of"):
         world.proposals(status="waiting")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="one by one"):
+    with pytest.raises(ValueError, match="make two proposals"):
         world.propose(merge=["ex:a", "ex:b"], add=[("ex:a", "ex:born", 1931)])
     assert world.proposals() == []
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds import Solutions, World
-from worlds.curation.findings.report import Check
 from worlds.errors import ArgumentError
+from worlds.extras.curation.findings.report import Check
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oth: <http://other/> .
@@ -136,7 +136,7 @@ def test_a_report_as_a_document() -> None:
         (check.level for check in report if check.count), key=["error", "warning", "info"].index
     )
     assert json.loads(json.dumps(report.to_dict()))["checks"][0]["name"] == "ill-typed literal"
-    assert "| error | 1 | literals whose form" in report.to_markdown()
+    assert "| error | 1 | literals that their datatype does not allow" in report.to_markdown()
     page = report.to_html()
     HTMLParser().feed(page)
     assert "after revision 1, " in page

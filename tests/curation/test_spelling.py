@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.curation.duplicates.spelling import Spellings
+from worlds.extras.curation.duplicates.string_similarity import Spellings
 
 
 def longest_common_subsequence(one: str, other: str) -> int:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import worlds
 from tests.support.documents import KITES, said
-from worlds.cli import app
-from worlds.documents.reading import FORMATS, PACKED
+from worlds.doors.cli import app
+from worlds.extras.documents.conversion import FORMATS, PACKED
 
 
 @pytest.fixture

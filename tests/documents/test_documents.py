@@ -21,7 +21,7 @@ from tests.support import tables
 from tests.support.documents import KITES, NOTE, SCHEMA, TERMS, markdown, said
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, TextPolicy
-from worlds.documents.reading import read_document
+from worlds.extras.documents.conversion import read_document
 
 # --- what is written --------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import worlds
 from tests.support.documents import NOTE, plain
 from worlds import ChunkSize, TextPolicy
-from worlds.documents.html import Page, decode_html
-from worlds.documents.reading import read_document
-from worlds.texts.markdown import blocks
+from worlds.core.texts.markdown import blocks
+from worlds.extras.documents.conversion import read_document
+from worlds.extras.documents.html import HtmlPage, decode_html
 
 PAGE = """<!DOCTYPE html>
 <html lang="en-US">
@@ -114,9 +114,9 @@ def test_a_page_becomes_readable_text() -> None:
 def test_the_main_part_of_a_page_is_enough() -> None:
     page = "<div>Menu</div><{0}><h1>Title</h1>Text<footer>by Ann</footer></{0}><div>Shop</div>"
     for tag in ("main", "article"):
-        assert Page(page.format(tag)).markdown() == "# Title\n\nText\n\nby Ann"
-    assert Page("<article>A</article><article>B</article><footer>C</footer>").markdown() == "A\n\nB"
-    assert Page("<main><script></script></main><p>Text").markdown() == "Text"
+        assert HtmlPage(page.format(tag)).markdown() == "# Title\n\nText\n\nby Ann"
+    assert HtmlPage("<article>A</article><article>B</article><footer>C</footer>").markdown() == "A\n\nB"
+    assert HtmlPage("<main><script></script></main><p>Text").markdown() == "Text"
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,16 @@ parts = st.lists(st.tuples(st.sampled_from(["h2", "p", "pre"]), plain), max_size
 def test_the_blocks_of_a_page_are_those_of_its_text(page: list[tuple[str, str]]) -> None:
     made = "".join(f"<{tag}>x{' ' if tag == 'h2' else ''}{html.escape(text)}</{tag}>" for tag, text in page)
     kinds = {"h2": "heading", "p": "text", "pre": "code"}
-    found, _ = blocks(Page(made).markdown())
+    found, _ = blocks(HtmlPage(made).markdown())
     assert [block.kind for block in found] == [kinds[tag] for tag, _ in page]
     markers = "".join(f"<p>{html.escape(text)}</p>" for _, text in page)
-    assert {block.kind for block in blocks(Page(markers).markdown())[0]} <= {"text", "table"}
+    assert {block.kind for block in blocks(HtmlPage(markers).markdown())[0]} <= {"text", "table"}
 
 
 def test_deep_pages() -> None:
-    assert Page("<div>" * 2000 + "deep").markdown() == "deep"
-    assert Page("<ul><li>" * 500 + "deep").markdown().endswith("- deep")
-    assert "deep" in Page("<blockquote>" * 500 + "deep" + "</blockquote>" * 500 + "<p>after").markdown()
+    assert HtmlPage("<div>" * 2000 + "deep").markdown() == "deep"
+    assert HtmlPage("<ul><li>" * 500 + "deep").markdown().endswith("- deep")
+    assert "deep" in HtmlPage("<blockquote>" * 500 + "deep" + "</blockquote>" * 500 + "<p>after").markdown()
 
 
 @pytest.mark.parametrize("tag", ["<ul><li>", "<pre> ", "<b>", "<div>", "<table><tr><td>", "<svg>"])

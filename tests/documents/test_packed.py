@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.packed import archive, epub, pdf
 from worlds import ParseError
-from worlds.documents.reading import Found, read_named
+from worlds.extras.documents.conversion import DocumentText, read_named
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 SPACES = (
@@ -35,7 +35,7 @@ def letter(text: str) -> str:
     return f"<m:r><m:t>{text}</m:t></m:r>"
 
 
-def read(body: str, word: str = WORD, **more: str) -> Found:
+def read(body: str, word: str = WORD, **more: str) -> DocumentText:
     parts = {
         f"word/{name}.xml": f'<w:{name} xmlns:w="{word}" {SPACES}>{text}</w:{name}>' for name, text in more.items()
     }

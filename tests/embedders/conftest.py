@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worlds.embedders import (
+from worlds.core.embedders import (
     SentenceTransformerEmbedder,
     reason_without,
 )

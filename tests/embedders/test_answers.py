@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.embedder import HashingEmbedder
 from tests.support.embedders import TEXTS, Answering, Minimal
-from worlds.embedders import (
+from worlds.core.embedders import (
     Embedder,
     checked_documents,
     checked_query,

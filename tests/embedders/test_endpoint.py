@@ -17,7 +17,7 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import EmbedderError, FallbackEmbedder, OpenAIEmbedder
-from worlds.embedders import Embedder, checked_documents, checked_query, failure_kind, fingerprint
+from worlds.core.embedders import Embedder, checked_documents, checked_query, failure_kind, fingerprint
 
 Answer = tuple[int, dict[str, str], bytes]
 Misbehaviour = Callable[["Handler"], Answer | None]
@@ -171,7 +171,7 @@ def test_the_dimension_is_asked_for_once_if_nobody_said_it(endpoint: Endpoint) -
         (refuses(400, "too long"), "input", "400 Bad Request: too long"),
         (refuses(413), "input", "413"),
         (refuses(302, Location="http://elsewhere/"), "protocol", "redirects to http://elsewhere/; give that address"),
-        (says(b"<html>"), "protocol", "no JSON: b'<html>'"),
+        (says(b"<html>"), "protocol", "not answer with JSON: b'<html>'"),
         (says(b"[]"), "protocol", "did not answer with embeddings"),
         (says(b'{"error": "no such model"}'), "protocol", "did not answer with embeddings: no such model"),
         (changed(lambda data: data.pop()), "protocol", "gave 1 vectors for 2 texts"),
@@ -277,12 +277,12 @@ def test_nobody_there_is_a_network_failure(waits: list[float]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"url": "localhost:80"}, "url is an http"),
+        ({"url": "localhost:80"}, "url must be an http"),
         ({"url": "http://me:secret@host/"}, "as api_key"),
         ({"api_key": "a\nb"}, "api_key holds"),
-        ({"dimension": 0}, "dimension is 0"),
-        ({"batch_size": 0}, "batch_size is 0"),
-        ({"retries": -1}, "retries is -1"),
+        ({"dimension": 0}, "dimension must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"retries": -1}, "retries must be at least 0"),
         ({"timeout": 0}, "timeout is 0"),
         ({"shorten": True}, "shorten needs"),
     ],

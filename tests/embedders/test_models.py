@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.embedders import TEXTS, printed, run
-from worlds.embedders import (
+from worlds.core.embedders import (
     DEFAULT_MODEL,
     Embedder,
     SentenceTransformerEmbedder,
@@ -156,7 +156,7 @@ def test_torch_waits_for_the_first_text_and_nothing_is_printed(model: SentenceTr
     lines = printed(
         run("""
             import logging, sys, warnings
-            from worlds.embedders import fingerprint, resolve_embedder
+            from worlds.core.embedders import fingerprint, resolve_embedder
             assert not {"torch", "tokenizers", "huggingface_hub"} & sys.modules.keys()
             embedder = resolve_embedder("auto")
             print(embedder.dimension, embedder.max_tokens, embedder.count_tokens("word " * 300))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.embedder import HashingEmbedder
 from tests.support.embedders import REPOSITORY, Answering, Minimal, modules, printed, run, serving
-from worlds.embedders import (
+from worlds.core.embedders import (
     DEFAULT_MODEL,
     SentenceTransformerEmbedder,
     reason_without,
@@ -35,8 +35,8 @@ def test_none_and_an_object_resolve_to_themselves() -> None:
     ("spec", "message"),
     [
         (SimpleNamespace(name="half", dimension=3), "no max_tokens, embed_documents, embed_query"),
-        (42, "int object is no embedder"),
-        (HashingEmbedder, "class HashingEmbedder is no embedder: give an instance"),
+        (42, "int object is not an embedder"),
+        (HashingEmbedder, "class HashingEmbedder is not an embedder: give an instance"),
         (HashingEmbedder(max_tokens=0), "'hashing' has max_tokens 0"),
         (Answering(None, dimension=-1), "'odd' has dimension -1"),
     ],
@@ -62,8 +62,8 @@ def test_auto_without_sentence_transformers_is_none_and_says_why(tmp_path: Path)
             """
             import sys
             sys.modules["sentence_transformers"] = None  # as where it is not installed
-            from worlds.embedders import EmbedderError, SentenceTransformerEmbedder
-            from worlds.embedders import reason_without, resolve_embedder
+            from worlds.core.embedders import EmbedderError, SentenceTransformerEmbedder
+            from worlds.core.embedders import reason_without, resolve_embedder
             print(resolve_embedder("auto"))
             print(reason_without())
             try:
@@ -160,7 +160,7 @@ def test_a_path_is_an_embedders_name_and_gives_it_back(tmp_path: Path, monkeypat
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("spec", ["./no/model", "~/no/model", "/no/model", "a/b/c", "no model", "", Path("no")])
 def test_a_path_without_a_model_is_an_error_at_once(spec: str | Path) -> None:
-    with pytest.raises(EmbedderError, match="is no folder of a model"):
+    with pytest.raises(EmbedderError, match="is not a folder of a model"):
         SentenceTransformerEmbedder(spec)
 
 
@@ -184,7 +184,7 @@ def test_a_name_that_cannot_be_one_is_an_error(spec: str) -> None:
 
 FIND = """
     import sys, time
-    from worlds.embedders import EmbedderError, SentenceTransformerEmbedder
+    from worlds.core.embedders import EmbedderError, SentenceTransformerEmbedder
     begun = time.monotonic()
     try:
         print(SentenceTransformerEmbedder(sys.argv[1]).dimension)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import worlds
 from tests.support.embedders import serving
 from worlds import EmbedderError, OnnxEmbedder, SentenceTransformerEmbedder
-from worlds.embedders import Embedder, exported, fingerprint, reason_without, resolve_embedder
-from worlds.embedders.resolve import LocalEmbedder
+from worlds.core.embedders import Embedder, exported, fingerprint, reason_without, resolve_embedder
+from worlds.core.embedders.resolve import LocalEmbedder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "kite", "sun", "query:", "doc:"]
 TABLE = np.random.default_rng(7).normal(size=(len(WORDS), 8)).astype(np.float32)
@@ -202,7 +202,7 @@ def test_a_form_that_cannot_be_used_is_an_error(tmp_path: Path, change: Callable
 def test_options_without_sense_are_refused(tmp_path: Path) -> None:
     folder = write_tiny(tmp_path / "tiny")
     options: list[tuple[dict[str, Any], str]] = [
-        ({"precision": "int4"}, "precision is"),
+        ({"precision": "int4"}, "precision must be"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"dimension": 0}, "dimension is 0"),
     ]
@@ -227,7 +227,7 @@ def test_without_torch_or_a_form_the_remedy_is_named(tmp_path: Path, monkeypatch
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(
-        EmbedderError, match=r"no ONNX form of the model 'someone/model': .*\[semantic\].*HF_HUB_OFFLINE"
+        EmbedderError, match=r"the model 'someone/model' has no ONNX form here.*HF_HUB_OFFLINE.*\[semantic\]"
     ):
         OnnxEmbedder("someone/model")
 
@@ -290,7 +290,7 @@ def test_without_a_home_there_is_no_form(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("pwd.getpwuid", nobody)
     assert exported.find_exported("a/b", write_tiny(tmp_path / "tiny")) is None
-    with pytest.raises(EmbedderError, match="WORLDS_CACHE can name one"):
+    with pytest.raises(EmbedderError, match="set WORLDS_CACHE to one"):
         OnnxEmbedder(tmp_path / "tiny")
 
 
@@ -329,7 +329,11 @@ def test_torch_makes_the_form_and_its_vectors_are_the_same(model: SentenceTransf
 
     small = OnnxEmbedder(precision="int8")
     assert fingerprint(small) == model.fingerprint
-    assert (small.embed_documents(REAL) * rows).sum(axis=1).min() > 0.97
+    found = small.embed_documents(REAL)
+    assert (found * rows).sum(axis=1).min() > 0.98
+    for batch in (1, 2, 64):  # and in any order
+        other = OnnxEmbedder(precision="int8", batch_size=batch)
+        assert np.abs(other.embed_documents(REAL[::-1])[::-1] - found).max() < 1e-6
     assert not logging.getLogger().filters
 
 
@@ -352,7 +356,7 @@ def test_a_name_makes_the_form_once_and_then_needs_no_torch(model: SentenceTrans
 
     code = """
 import sys
-from worlds.embedders import resolve_embedder
+from worlds.core.embedders import resolve_embedder
 embedder = resolve_embedder("auto")
 print(*embedder.embed_query("cats")[:4], embedder.fingerprint)
 assert not {"torch", "transformers", "sentence_transformers"} & sys.modules.keys()
@@ -400,7 +404,7 @@ def test_a_world_embedded_by_torch_is_searched_without(model: SentenceTransforme
 
     code = """
 import sys
-from worlds.cli import app
+from worlds.doors.cli import app
 app(sys.argv[1:], standalone_mode=False)
 assert not {"torch", "transformers", "sentence_transformers"} & sys.modules.keys()
 """

@@ -158,7 +158,7 @@ def test_an_empty_world_has_an_empty_context() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_by_name(companies: worlds.World, name: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is "):
+    with pytest.raises(ValueError, match=f"^{name} must be "):
         companies.context("words", **{name: value})  # type: ignore[arg-type]  # on purpose
 
 

@@ -14,9 +14,9 @@ import worlds
 from tests.support.command_line import ok
 from tests.support.serving import served
 from worlds import World
-from worlds.entities.minting import slug
+from worlds.doors.server.keys import keys_of
 from worlds.errors import ArgumentError
-from worlds.server.keys import keys_of
+from worlds.extras.entities.new_iris import slug
 
 SPACE = "https://example.org/id/"
 CITY = URIRef("https://example.org/City")
@@ -37,7 +37,7 @@ def test_what_is_there_is_given_and_what_is_new_has_its_label() -> None:
         assert (new.iri, new.new, new.notes) == (URIRef(f"{SPACE}koln-am-rhein"), True, ())
         other = world.mint("Berlin", type="https://example.org/Ship")
         assert (str(other.iri), other.new) == (f"{SPACE}berlin-2", True)
-        assert "is another entity's" in other.notes[0]
+        assert "is taken" in other.notes[0]
         world.add([(f"{SPACE}berlin-2", RDF.type, URIRef("https://example.org/Ship"))])
         assert str(world.mint("Berlin", type="https://example.org/Ship").iri) == f"{SPACE}berlin-3"
         assert len(world.history()) == 2, "nothing is written"
@@ -49,7 +49,7 @@ def test_what_may_be_meant_is_told() -> None:
             world.add([(f"urn:{n}", RDF.type, CITY), (f"urn:{n}", RDFS.label, Literal("Frankfurt"))])
         found = world.mint("Frankfurt", type=CITY)
         assert found.new
-        assert "may mean one that is there: urn:a, urn:b" in found.notes[0]
+        assert "may mean an existing entity: urn:a, urn:b" in found.notes[0]
         assert found.resolution is not None
         assert found.resolution.outcome == "ambiguous"
 

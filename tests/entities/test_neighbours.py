@@ -94,7 +94,7 @@ def test_every_short_way_is_found_and_no_other() -> None:
 
 @pytest.mark.parametrize("options", [{"hops": 0}, {"hops": 7}, {"hops": True}, {"limit": 0}])
 def test_what_cannot_be_is_refused(chain: worlds.World, options: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=f"^{next(iter(options))} is "):
+    with pytest.raises(ValueError, match=f"^{next(iter(options))} must be "):
         chain.neighbourhood(EX + "a", **options)
-    with pytest.raises(ValueError, match=f"^{next(iter(options))} is "):
+    with pytest.raises(ValueError, match=f"^{next(iter(options))} must be "):
         chain.paths(EX + "a", EX + "b", **options)

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
-from worlds.cli import app
-from worlds.entities.likeness import bounds, likeness
-from worlds.entities.names import FEATURES, WEIGHTS, Named, confidence, nearest, normal, readings
+from worlds.doors.cli import app
+from worlds.extras.entities.likeness import bounds, likeness
+from worlds.extras.entities.names import FEATURES, WEIGHTS, Named, confidence, nearest, normal, readings
 
 EX = "http://example.org/"
 
@@ -357,7 +357,7 @@ def test_what_is_not_known_is_described_by_nothing(world: World) -> None:
         found = world.describe(iri)
         assert not found
         assert (found.label, found.properties, found.incoming) == (None, (), ())
-    with pytest.raises(ValueError, match="an entity is"):
+    with pytest.raises(ValueError, match="an entity must be"):
         world.describe('"text"')
     with pytest.raises(ValueError, match="limit"):
         world.describe("ex:paris", limit=0)
@@ -389,7 +389,7 @@ def path(tmp_path: Path) -> str:
             0,
             ["No other entity has texts"],
         ),
-        (["similar", "ex:nowhere"], 1, ["ex:nowhere is no entity of this world"]),
+        (["similar", "ex:nowhere"], 1, ["ex:nowhere is not an entity of this world"]),
     ],
     ids=str,
 )

@@ -239,7 +239,7 @@ def test_to_dict_is_json(films: worlds.World) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
 def test_a_wrong_limit(films: worlds.World, limit: Any) -> None:
-    with pytest.raises(ValueError, match="limit is a whole number from 1 on"):
+    with pytest.raises(ValueError, match="limit must be a whole number from 1 on"):
         films.schema(limit=limit)
 
 

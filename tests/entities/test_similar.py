@@ -93,7 +93,7 @@ def test_options_that_say_nothing_change_nothing(world: World) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, True, "3", 10_001])
 def test_a_limit_is_a_number(world: World, limit: Any) -> None:
-    with pytest.raises(ValueError, match="limit is a whole number from 1"):
+    with pytest.raises(ValueError, match="limit must be a whole number from 1"):
         world.similar("ex:kite", limit=limit)
 
 
@@ -125,7 +125,7 @@ def test_a_cursor_belongs_to_its_entity_and_options() -> None:
         for iri, options in (("hawk", {}), ("kite", {"predicates": EX + "text"}), ("kite", {"diversity": 1})):
             with pytest.raises(ValueError, match="another search"):
                 world.similar(EX + iri, cursor=cursor, **options)
-        with pytest.raises(ValueError, match="cursor is not one"):
+        with pytest.raises(ValueError, match="cursor is not the cursor"):
             world.similar(EX + "kite", cursor="nonsense")
 
 

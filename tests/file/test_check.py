@@ -18,7 +18,7 @@ from tests.support import tables
 from tests.support.drivers import NATIVE, RECALL, native
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, ParseError, TextPolicy, World
-from worlds.file.problems import Problem
+from worlds.core.file.problems import Problem
 
 Vector: TypeAlias = NDArray[np.float32]
 

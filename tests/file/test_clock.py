@@ -15,7 +15,7 @@ import pytest
 import worlds
 from tests.support.primaries import sqld_or_skip
 from tests.support.serving import ROOT, served
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 DAY = 86_400
 
@@ -147,8 +147,8 @@ with worlds.open(sys.argv[1], replica=sys.argv[2], embedder=None, max_staleness=
 @pytest.mark.timeout(180)
 def test_a_replica_knows_its_age_when_the_clock_is_set_back(clock: Clock, tmp_path: Path) -> None:
     sqld_or_skip()
-    from worlds.remote.primary import Primary
-    from worlds.remote.pushing import push
+    from worlds.extras.remote.file_transfer import push
+    from worlds.extras.remote.primary import Primary
 
     with worlds.open(tmp_path / "made.db", embedder=None) as made:
         made.add([("urn:a", "urn:p", "urn:b")])

@@ -15,10 +15,10 @@ import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError
+from worlds.core.sparql.cache import Cache
+from worlds.doors.server.keys import KeyStore, keys_of
 from worlds.permissions import believe, create_like
-from worlds.server.keys import KeyStore, keys_of
 from worlds.settings import load_settings
-from worlds.sparql.cache import Cache
 
 STRANGER = 65_534  # "nobody"
 QUERY = "SELECT ?s { ?s ?p ?o }"
@@ -186,7 +186,7 @@ def test_planted_settings_and_replicas_are_not_read(shared: Path, monkeypatch: p
     plant(Path("worlds.toml").absolute(), lambda path: path.write_text("[server]\nallow_writes = true\n"))
     with pytest.raises(OpenError, match="worlds.toml belongs to another user"):
         load_settings()
-    from worlds.remote.status import Folder
+    from worlds.extras.remote.status import Folder
 
     folder = Folder(shared.with_name("replica.db"))
     plant(folder.path, lambda path: path.mkdir())

@@ -17,7 +17,7 @@ from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.strange import KINDS, change
 from worlds import OpenError
-from worlds.texts.policy import TextPolicy
+from worlds.core.texts.policy import TextPolicy
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
 STRANGE = {

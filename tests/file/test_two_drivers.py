@@ -20,7 +20,7 @@ DRIVERS = ("libsql", "sqlite")
 _TEMPLATE = """
 import json, os, sys, traceback
 from pathlib import Path
-import tests.support.any_verbs as verbs, tests.support.embedder, worlds.world, worlds.search.engine
+import tests.support.any_verbs as verbs, tests.support.embedder, worlds.world, worlds.core.search.engine
 
 assert "apsw" not in sys.modules and "libsql_experimental" not in sys.modules
 for line in sys.stdin:

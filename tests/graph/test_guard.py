@@ -170,9 +170,9 @@ def test_negations_of_one_another_are_counted(call: str) -> None:
     began = time.process_time()
     for inner in ("1", "*"):
         for depth in (11, 30, 250):
-            with pytest.raises(QueryError, match="more than 10 negations of one another"):
+            with pytest.raises(QueryError, match="more than 10 nested negations"):
                 ask(ox.Store(), text(depth, inner))
-            with worlds.open(embedder=None) as world, pytest.raises(QueryError, match="more than 10 negations"):
+            with worlds.open(embedder=None) as world, pytest.raises(QueryError, match="more than 10 nested negations"):
                 world.update(f"INSERT {{ ?s ?p 1 }} WHERE {{ ?s ?p ?o {text(depth, inner).partition('{')[2]}")
     with contextlib.suppress(QueryError):
         ask(ox.Store(), text(10, "*"))
@@ -231,7 +231,7 @@ def test_no_service_gets_past(text: str) -> None:
 
 
 def test_no_nesting_gets_past() -> None:
-    with pytest.raises(QueryError, match="an IRI where none can stand"):
+    with pytest.raises(QueryError, match="an IRI is not allowed here"):
         check("ASK { FILTER(1<" + "(" * 10_000 + "2>1" + ")" * 10_000 + ") }")
 
 

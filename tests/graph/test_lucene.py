@@ -44,11 +44,11 @@ def test_plain_words_stay_words(words: str) -> None:
         ("/r.*/", "patterns"),
         ("lang:en", 'a language follows the words, as in ("words" "lang:en")'),
         ("title:rover AND b", "asks for a field, and there are none"),
-        ("NOT rover", "there is no word that may be found"),
-        ("(a AND b", "a bracket is open"),
-        ("a) AND b", "a bracket is closed"),
+        ("NOT rover", "all words are excluded"),
+        ("(a AND b", "a bracket is not closed"),
+        ("a) AND b", "a closing bracket has no opening one"),
         ("(" * 60 + "a" + ")" * 60, "nested deeper than 50"),
-        ('a AND "b', "a quotation mark or a backslash stands alone"),
+        ('a AND "b', "a quotation mark is not closed, or a backslash has nothing to escape"),
     ],
 )
 def test_what_fts5_has_not_is_refused(words: str, told: str) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.graph.test_graph_operator import DATA, GRAPHS, asked, datasets, patterns, stored
 from tests.support.algebra import Dataset, Pattern, counted, solutions, written
 from worlds import QueryError
+from worlds.graph.query.default_graph import MergedStores
 from worlds.graph.query.evaluation import run
-from worlds.graph.query.merging import Merging
 from worlds.graph.query.query import Query
 
 
@@ -43,7 +43,7 @@ def test_a_triple_of_several_graphs_is_one(how: str, data: Dataset, pattern: Pat
 @given(before=datasets, after=datasets)
 def test_what_is_merged_follows_changes(before: Dataset, after: Dataset) -> None:
     store, later = stored(before), stored(after)
-    merging = Merging()
+    merging = MergedStores()
     merging.wanted = lambda *_: True  # type: ignore[method-assign]  # as a small world has it
     query = Query("SELECT * { ?s ?p ?o OPTIONAL { GRAPH ?g { ?s ?p ?o } } }", union=True)
     pattern = ("optional", (triple := ("triples", (("s", "p", "o"),))), ("graph", "g", triple), None)

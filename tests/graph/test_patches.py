@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds import ConflictError, OpenError, ParseError, World
-from worlds.graph.patches import Row, read_patch, write_patch
+from worlds.graph.patches import PatchRow, read_patch, write_patch
 
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def rows(text: str | bytes) -> list[Row]:
+def rows(text: str | bytes) -> list[PatchRow]:
     return list(read_patch(io.BytesIO(text.encode() if isinstance(text, str) else text), "p"))
 
 
@@ -150,14 +150,14 @@ def test_a_patch_is_read_as_it_streams() -> None:
         ("TX .\nTX .\n", "p, line 2, column 1: a transaction inside another one"),
         ("TC .\n", "p, line 1, column 1: TC without TX"),
         ("TX .\nA <urn:a> <urn:p> <urn:o> .\n", "p, line 2, column 1: the patch ends inside a transaction"),
-        ("TX .\nTC .\nH id <urn:x> .\n", "p, line 3, column 1: a header stands before"),
+        ("TX .\nTC .\nH id <urn:x> .\n", "p, line 3, column 1: a header must come before"),
         ("H id .\n", "p, line 1, column 1: the row should be H, a word, a term and a dot"),
         ("H id <urn:a> <urn:b> .\n", "p, line 1"),
         ("H id nonsense .\n", "p, line 1, column 6"),
         ("PA 1x <urn:x> .\n", "p, line 1, column 4: '1x' is not a prefix"),
         ("PA ex: <urn:x> .\n", "p, line 1, column 4: 'ex:' is not a prefix"),
         ('PA ex "not an iri" .\n', "p, line 1, column 7"),
-        ("PA ex _:b .\n", "p, line 1, column 7: a prefix stands for an IRI"),
+        ("PA ex _:b .\n", "p, line 1, column 7: a prefix must stand for an IRI"),
         ("PD ex <urn:x> .\n", "p, line 1, column 1: the row should be PD, a prefix and a dot"),
         ('A <urn:a> <urn:p> "\udcff" .\n', "p, line 1"),
         ("H note \udcff .\n", "p, line 1, column 8"),

@@ -58,7 +58,7 @@ def test_what_others_write(inside: str, base: str, expected: str) -> None:
 
 
 def test_a_base_that_is_no_iri_is_refused_with_its_place() -> None:
-    with pytest.raises(worlds.ParseError, match=r"line 2, column 1.*xml:base is no IRI"):
+    with pytest.raises(worlds.ParseError, match=r"line 2, column 1.*xml:base is not an IRI"):
         load(f'<rdf:RDF xml:base="http://h/" {HEAD}>\n<rdf:Description xml:base="http://[x" rdf:about="a"/></rdf:RDF>')
 
 

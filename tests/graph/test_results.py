@@ -272,7 +272,7 @@ def test_no_variables_and_no_solutions_are_documents_too(format: str) -> None:
 
 
 def test_an_unknown_results_format_is_refused() -> None:
-    with pytest.raises(TypeError, match="a format is named by a str, not None"):
+    with pytest.raises(TypeError, match="a format must be named by a str, not None"):
         Solutions([], []).serialize(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'turtle' is not a results format"):
         Solutions([], []).serialize("turtle")

@@ -18,7 +18,7 @@ import worlds
 from tests.support.seams import call_short, tell_evaluations
 from worlds import World
 from worlds.errors import QueryError, QueryTimeout
-from worlds.graph.query.limits import CAN_FORK
+from worlds.graph.query.query_limits import CAN_FORK
 from worlds.graph.query.running import MOST_ABANDONED, Interruptible, Running, abandoned, run
 
 LONG = "{ ?subject ?p ?o . ?a ?b ?c FILTER(?o + ?c < 0) }"  # over the fixture about a second, without a solution

@@ -20,7 +20,7 @@ import zstandard
 import worlds
 from worlds.errors import OpenError, ParseError
 from worlds.graph.formats import FORMATS
-from worlds.graph.sources import Source, sniff, sources
+from worlds.graph.sources import Input, sniff, sources
 
 TURTLE = b'@prefix ex: <http://example.org/> .\nex:a ex:b "c" .\n'
 XML = b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
@@ -35,12 +35,12 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def only(source: object, **options: Any) -> Source:
+def only(source: object, **options: Any) -> Input:
     (found,) = sources(source, **options)
     return found
 
 
-def read(source: Source) -> bytes:
+def read(source: Input) -> bytes:
     with source.open() as stream:
         return stream.read()
 

@@ -433,5 +433,5 @@ def test_a_triple_term_is_written_as_in_turtle() -> None:
     two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
     two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
     for wrong in ("<<( ex:a ex:p )>>", "<<( nope:a ex:p ex:b )>>", '<<( "x" ex:p ex:b )>>', two):
-        with pytest.raises(ValueError, match="is no triple term"):
+        with pytest.raises(ValueError, match="is not a triple term"):
             to_oxigraph(wrong, prefixes=prefixes)

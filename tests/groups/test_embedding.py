@@ -11,7 +11,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from worlds import EmbedderError
-from worlds.groups.embedding import parallel_embedder
+from worlds.groups.parallel_embedding import parallel_embedder
 
 EX = "http://example.org/"
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray, of the extra cluster, is not installed")

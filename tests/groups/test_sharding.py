@@ -19,7 +19,7 @@ import worlds
 from tests.support.command_line import ok
 from tests.support.primaries import until
 from worlds import ConflictError, OpenError, ParseError, WorldsError
-from worlds.groups.sharding import BLANK, shard
+from worlds.groups.shards import BLANK, shard
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray, of the extra cluster, is not installed")
 EX = "http://example.org/"
@@ -95,7 +95,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(tmp_path: Path, options: l
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     before = {path: path.stat().st_mtime_ns for path in into.glob("*.db")}
-    with pytest.raises(ConflictError, match="cut in another way"):
+    with pytest.raises(ConflictError, match="of another size"):
         shard(str(given), into, shards=5)
     done = ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none", *options).split()
     assert len(done) == 6
@@ -112,10 +112,8 @@ def test_an_interrupted_run_says_what_is_there(tmp_path: Path) -> None:
     _, told = process.communicate()
     assert process.returncode == 130
     done = len(list(into.glob("shard-*.db")))
-    assert (
-        told
-        == f"interrupted: {done} of 6 shards are in {into}, with the parts of the others; the same command goes on\n"
-    )
+    again = "run the same command to continue"
+    assert told == f"interrupted: {done} of 6 shards are in {into}, with the parts of the others; {again}\n"
     until(lambda: not _processes_of(into))
     assert len(ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()) == 6
 

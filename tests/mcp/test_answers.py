@@ -13,7 +13,7 @@ import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from tests.support.mcp_clients import Agent, Connect, ask, inside, text_of
-from worlds.mcp.rendering import tokens
+from worlds.doors.mcp.rendering import tokens
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ def test_numbers_go_on_from_page_to_page(reading: Connect, tool: str, asked: dic
         assert "[7] " in await agent.text(tool, **asked, limit=1, cursor=cursor)
         assert cursor is not None
         for wrong in (cursor.partition(".")[2], "2.", "2.nonsense", f"-{cursor}", f"two{cursor[1:]}"):
-            assert "cursor is not one that a search gave" in await agent.error(tool, **asked, limit=1, cursor=wrong)
+            assert "cursor is not the cursor of a search" in await agent.error(tool, **asked, limit=1, cursor=wrong)
 
     ask(reading, scenario)
 
@@ -158,7 +158,7 @@ def test_a_name_that_is_unknown_is_told_beside_results(reading: Connect, options
     async def scenario(agent: Agent) -> None:
         found = await agent.data("search", query="water", **options)
         assert found["citations"]
-        assert found["notes"][:-1] == [told], "the last one says that only words were searched"
+        assert found["notes"][:-1] == [told], "the last note says that the search was by keywords only"
 
     ask(reading, scenario)
 
@@ -268,8 +268,10 @@ def test_a_form_tells_an_agent_what_an_entity_takes() -> None:
         assert len(cut["fields"]) < 30
         assert cut["notes"]
         nothing = await agent.data("form", types=["ex:Nothing"])
-        assert nothing["notes"] == ["Nothing is known of such entities: neither a shape nor others of these classes."]
-        assert "a form is of an entity, or of the types of a new one" in await agent.error("form")
+        assert nothing["notes"] == [
+            "No fields are known: there is neither a shape nor another entity of these classes."
+        ]
+        assert "a form needs an entity, or the types of a new entity" in await agent.error("form")
 
     with worlds.open(embedder=None) as world:
         world.bind("ex", "http://ex/")
@@ -362,7 +364,7 @@ def test_describe(reading: Connect) -> None:
         assert by_predicate["s:massKg"] == ["899"]
         assert [one["predicate"] for one in found["incoming"]] == ["s:successorOf"]
         told = await agent.error("describe", iri="ex:Curiosty")
-        assert told == "the world says nothing of ex:Curiosty. Did you mean ex:Curiosity (Mars Science Laboratory)?"
+        assert told == "the world has no quads about ex:Curiosty. Did you mean ex:Curiosity (Mars Science Laboratory)?"
 
     ask(reading, scenario)
 
@@ -461,6 +463,23 @@ def test_a_description_says_where_each_value_is_from() -> None:
             told = await agent.data("describe", iri="ex:a")
             (found,) = [one for one in told["properties"] if one["predicate"] == "ex:p"]
             assert found["sources"] == ["r1, r2 ex:g", "r2 ex:g"]
+
+        ask(inside(world), scenario)
+
+
+def test_a_proof_names_rules_premises_and_authors() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://e/")
+        world.add([("ex:A", "rdfs:subClassOf", "ex:B"), ("ex:a", "rdf:type", "ex:A")], author="ann")
+        world.rules.use("rdfs")
+
+        async def scenario(agent: Agent) -> None:
+            asked = {"subject": "ex:a", "predicate": "rdf:type", "object": "ex:B", "why": True}
+            told = await agent.data("provenance", **asked)
+            assert told["proof"][0] == "1. ex:a rdf:type ex:B  by rdfs9 from 2, 3"
+            assert all(line.endswith("written in revision 1 by ann") for line in told["proof"][1:])
+            assert "neither written nor" in await agent.error("provenance", **{**asked, "object": "ex:C"})
+            assert "give its subject" in await agent.error("provenance", subject="ex:a", why=True)
 
         ask(inside(world), scenario)
 

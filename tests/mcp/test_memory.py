@@ -213,7 +213,7 @@ def test_wrong_calls_say_what_is_wrong_and_change_nothing(tool: str, given: dict
         async def scenario(agent: Agent) -> None:
             told = await agent.error(tool, **given)
             assert len(told) < 1000
-            assert "mistake in the server" not in told
+            assert "fault of the server" not in told
             assert await agent.data("read_graph") == {"entities": [], "relations": []}
 
         ask(inside(world, tools="memory"), scenario)

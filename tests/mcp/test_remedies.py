@@ -18,8 +18,8 @@ import worlds
 from tests.support import seams
 from tests.support.mcp_clients import Agent, Connect, ask, inside, text_of
 from tests.support.processes import end_within, family
-from worlds.mcp.server import WorldServer
-from worlds.mcp.toolbox import Service
+from worlds.doors.mcp.server import WorldServer
+from worlds.doors.mcp.toolbox import Service
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
         ("similar", {"iri": "Curiosity"}, "Did you mean"),
         ("describe", {"iri": "sp:Mars"}, "Prefixes that this world uses"),
         ("describe", {"iri": "Mars"}, "call `schema` to see them, or `resolve`"),
-        ("resolve", {"names": []}, "names are 1 to 50 at a time, not 0"),
+        ("resolve", {"names": []}, "names must be 1 to 50 at a time, not 0"),
         ("resolve", {"names": ["a", "b" * 1001]}, "a name has up to 1,000 characters, not 1,001"),
         ("resolve", {"names": "a", "context": "b " * 50_001}, "a context has up to 100,000 characters, not 100,002"),
         ("history", {"revision": 99}, "Call `history`"),
@@ -147,7 +147,7 @@ def test_an_error_says_what_to_do(reading: Connect, tool: str, arguments: dict[s
           "The languages of this world's texts: ar, de, en, fr, hi, it, ja, kk, pl, ru, zh."]),
         ("search", {"query": "qqqq"},
          ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."]),
-        ("similar", {"iri": "ex:Nobody"}, ["ex:Nobody is no entity of this world."]),
+        ("similar", {"iri": "ex:Nobody"}, ["ex:Nobody is not an entity of this world."]),
     ],
 )  # fmt: skip
 def test_an_empty_answer_says_why(reading: Connect, tool: str, arguments: dict[str, Any], told: list[str]) -> None:
@@ -210,7 +210,7 @@ def test_a_mistake_of_the_server_is_no_traceback(space: worlds.World, caplog: py
 
     async def scenario(agent: Agent) -> None:
         told = await agent.error("broken")
-        assert told == "a mistake in the server, not in the call, stopped `broken`; its log tells more"
+        assert told == "`broken` failed by a fault of the server, not of the call; see the server's log"
         assert "true" in await agent.text("sparql", query="ASK {}")
 
     ask(lambda: Client(server), scenario)
@@ -244,7 +244,7 @@ def test_hostile_queries(reading: Connect, query: str) -> None:
             told = json.dumps(answer.model_dump(mode="json"))
             assert "Traceback" not in told
             assert "root:" not in told
-            assert "a mistake in the server" not in told
+            assert "a fault of the server" not in told
             await agent.call("search", query=query[:5000])
             await agent.call("search", query="x", where=query[:5000] + "?subject")
             await agent.call("resolve", names=query[:5000])

@@ -15,7 +15,7 @@ import worlds
 from tests.support import seams
 from tests.support.mcp_clients import Agent, Connect, ask, inside
 from tests.support.mcp_tools import PROPOSING, READING, WRITING, answer_a_question, read
-from worlds.search.options import OPTIONS
+from worlds.core.search.options import OPTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_resources_and_prompts(reading: Connect) -> None:
         assert "w:minSimilarity" in guide
         for name in ("ex:Curiosity", "https%3A%2F%2Fworlds.example%2Fspace%2FCuriosity"):
             assert (await read(client, f"world://entity/{name}")).startswith('ex:Curiosity "Mars Science Laboratory')
-        with pytest.raises(MCPError, match="says nothing of ex:Curiosty.*Did you mean ex:Curiosity"):
+        with pytest.raises(MCPError, match="has no quads about ex:Curiosty.*Did you mean ex:Curiosity"):
             await read(client, "world://entity/ex:Curiosty")
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert names == ["answer_with_citations", "write_query"]
@@ -142,11 +142,11 @@ def test_a_given_author_is_named(world: worlds.World) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("add", {"quads": []}, "quads are 1 to 5,000 at a time, not 0"),
+        ("add", {"quads": []}, "quads must be 1 to 5,000 at a time, not 0"),
         ("add", {"quads": [["ex:a", "rdfs:label"]]}, "quad 1 has 2 terms, not 3 or 4"),
         ("add", {"quads": [["rdfs:a", "rdfs:label", "bare words"]]}, "'bare words' is neither an IRI nor"),
         ("add", {"quads": [["rdfs:a", "nope:label", 1]]}, "Prefixes that this world uses: "),
-        ("add", {"quads": [['"text"', "rdfs:label", 1]]}, "a subject is an IRI or a blank node"),
+        ("add", {"quads": [['"text"', "rdfs:label", 1]]}, "a subject must be an IRI or a blank node"),
         ("update", {"update": "INSERT DATA { rdfs:a rdfs:b }"}, "1 | INSERT DATA { rdfs:a rdfs:b }"),
         ("update", {"update": "LOAD <http://127.0.0.1:9/>"}, "not allowed"),
         ("update", {"update": "LOAD <file:///etc/passwd>"}, "reading files is not allowed"),
@@ -257,14 +257,9 @@ DOCUMENT = Path("docs/mcp.md")
 # --- the document -----------------------------------------------------------------------------------------------------
 
 
-def test_the_document_names_every_tool_and_argument() -> None:
+def test_the_document_names_every_tool() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    missing = []
-    for tool, arguments in {**READING, **WRITING}.items():
-        section = text.partition(f"### `{tool}`\n")[2].partition("\n### ")[0]
-        assert section, tool
-        missing += [(tool, argument) for argument in arguments if f"`{argument}`" not in section]
-    assert not missing
+    assert [tool for tool in {**READING, **WRITING} if f"`{tool}`" not in text] == []
 
 
 def test_the_answers_in_the_document_are_given(reading: Connect) -> None:

@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 
 import worlds
 from tests.project.test_readme import RUN, SHOWN, Block, blocks, folder
-from worlds.cli import app
-from worlds.search.options import OPTIONS
+from worlds.core.search.options import OPTIONS
+from worlds.doors.cli import app
 from worlds.settings import SETTINGS
 
 __all__ = ["folder"]  # a fixture
@@ -146,14 +146,21 @@ def test_a_guide_works(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     languages = re.findall(r"^```(\w+)$", file.read_text("utf-8"), flags=re.MULTILINE)
     assert set(languages) <= RUN | SHOWN
     names: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks("python", "pycon", "console", files=[file]):
-        if block.language != "console":
+    printed, after = "", 0  # the output of the last block of commands, and the line where it may be shown
+    for block in blocks("python", "pycon", "console", "text", files=[file]):
+        if block.language == "text":
+            shown = block.content.splitlines() if block.line == after else []
+            assert [line for line in shown if line.rstrip("…") not in printed] == [], f"{block}:\n{printed}"
+        elif block.language == "console":
+            printed, after = "", block.line + block.content.count("\n") + 3
+            for line in block.content.splitlines():
+                assert line.startswith("$ worlds "), block
+                command = shlex.split(line)[2:]
+                result = CliRunner().invoke(app, command, prog_name="worlds", env={"COLUMNS": "120"})
+                assert result.exit_code == 0, f"{block}: {line}\n{result.output}"
+                printed += result.output
+        else:
             run_block(block, names)
-            continue
-        for line in block.content.splitlines():
-            assert line.startswith("$ worlds "), block
-            result = CliRunner().invoke(app, shlex.split(line)[2:], prog_name="worlds")
-            assert result.exit_code == 0, f"{block}: {line}\n{result.output}"
 
 
 def run_block(block: Block, names: dict[str, object]) -> None:
@@ -169,12 +176,13 @@ def run_block(block: Block, names: dict[str, object]) -> None:
 
 
 def test_the_commands_of_a_guide_have_these_options() -> None:
+    tree = typer.main.get_command(app)
     for block in blocks("sh", files=[*GUIDES, TUTORIAL]):
         for line in re.split(r"[|;&]+|\n|\$\(", block.content.replace("\\\n", " ")):
             words = shlex.split(line.replace("'", " ").replace('"', " "), comments=True)
             if words[:1] != ["worlds"]:
                 continue
-            command: Any = typer.main.get_command(app)
+            command: Any = tree
             names = words[1:]
             while names and (inner := getattr(command, "commands", {}).get(names[0])):
                 command, names = inner, names[1:]
@@ -224,6 +232,30 @@ def test_the_tutorial_can_be_followed_word_for_word(tmp_path: Path) -> None:
         assert re.fullmatch(pattern, lines), f"{shown[number]}:\n{lines}\n--- instead of\n{content}"
 
 
+# --- how much there is to read ----------------------------------------------------------------------------------------
+
+
+def test_the_documents_have_at_most_45_000_words() -> None:
+    """A word has a letter or a digit; tables that are made from the code or by a benchmark do not count."""
+    made = [generated().doors().rstrip(), generated().search_options()]
+    setting = re.compile(r"^\| `[\w.]+` \| `WORLDS_\w+` \|.*$", flags=re.MULTILINE)
+    words = 0
+    for file in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        text = re.sub("<!-- rivals -->.*<!-- /rivals -->", "", file.read_text("utf-8"), flags=re.DOTALL)
+        for table in made:
+            text = text.replace(table, "")
+        words += sum(re.search(r"\w", word) is not None for word in setting.sub("", text).split())
+    assert 20_000 < words <= 45_000
+
+
+def test_measured_figures_stand_below_commands_that_there_are() -> None:
+    document = (DOCS / "benchmarks.md").read_text("utf-8")
+    for section in document.partition("\n## ")[2].split("\n## "):
+        commands = re.findall(r"-m benchmarks\.(\w+)|(dev\.py attack|`worlds \w+)", section)
+        assert commands, section.partition("\n")[0]
+        assert all((ROOT / "benchmarks" / f"{name}.py").exists() for name, other in commands if not other)
+
+
 # --- what there is, is documented -------------------------------------------------------------------------------------
 
 
@@ -255,12 +287,17 @@ def test_the_design_names_modules_and_layers_that_there_are() -> None:
     modules = set(re.findall(r"`((?:worlds|graph|sql)/[\w/.]+)`", document))
     assert len(modules) > 20
     assert [name for name in sorted(modules) if not (ROOT / name).exists()] == []
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
-    alone = {"__main__", "langchain : llamaindex : rdflib_store"}  # a line of code each
-    drawn = re.findall(
-        r"^(\w+(?: [:|] \w+)*)(?: {2,}.*)?$", document.partition("```text")[2].partition("```")[0], re.MULTILINE
-    )
-    assert drawn == [layer for layer in contract["layers"] if layer not in alone]
+    drawn = document.partition("\n## Layers\n")[2].partition("\n## ")[0]
+    lines = [
+        line for line in re.sub(r"^\|.*\n\| --- ", "", drawn, flags=re.MULTILINE).splitlines() if line.startswith("| `")
+    ]
+    rows = [set(re.findall(r"`(\w+)(?:/|\.py)`", line.split(" | ")[0])) for line in lines]
+    face, *floors = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][:4]
+    for contract in floors:
+        layers = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+        assert [row for row in rows if row in layers] == layers
+    named = {name for layer in face["layers"] for name in re.findall(r"\w+", layer)} - {"__main__"}
+    assert [name for name in sorted(named) if not re.search(rf"`{name}(?:/|\.py)`", document)] == []
 
 
 def test_the_table_of_search_options_is_as_they_are() -> None:
@@ -289,7 +326,7 @@ def test_every_public_name_is_documented(everything: str) -> None:
 
 def test_the_errors_have_the_codes_that_are_documented() -> None:
     need_the_doors()
-    from worlds.cli.errors import exit_code
+    from worlds.doors.cli.exit_codes import exit_code
 
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \| (\d+) \|$", (DOCS / "python.md").read_text("utf-8"), re.MULTILINE)
     errors = {name: getattr(worlds, name) for name in worlds.__all__ if generated().is_error(getattr(worlds, name))}
@@ -304,12 +341,12 @@ def test_every_verb_of_a_world_is_documented(everything: str) -> None:
 
 def test_every_endpoint_is_documented() -> None:
     need_the_doors()
-    from worlds.server.api.operations import operations
+    from worlds.doors.server.api.operations import operations
 
     there = {(operation.method, operation.path) for operation in operations() if operation.path}
     assert len(there) > 20
     page = (DOCS / "server.md").read_text("utf-8")
-    told = set()
+    told = set(re.findall(r"`(GET|HEAD|PUT|POST|DELETE) (/[^`]*)`", (DOCS / "verbs.md").read_text("utf-8")))
     for route in re.findall(r"^\| (`(?:GET|HEAD|PUT|POST|DELETE)`[^|]*) \|", page, flags=re.MULTILINE):
         names = re.findall(r"`([^`]+)`", route)
         paths = [name for name in names if name.startswith("/")]
@@ -323,8 +360,8 @@ def test_every_endpoint_is_documented() -> None:
 
 def test_every_tool_is_documented() -> None:
     need_the_doors()
-    from worlds.mcp.server import WorldServer
-    from worlds.mcp.toolbox import Service
+    from worlds.doors.mcp.server import WorldServer
+    from worlds.doors.mcp.toolbox import Service
 
     with worlds.open(embedder=None) as world:
         tools = asyncio.run(WorldServer(Service(world, allow_writes=True)).list_tools())
@@ -332,5 +369,5 @@ def test_every_tool_is_documented() -> None:
     assert len(tools) > 6
     assert [tool.name for tool in tools if f"\n## {tool.name}\n" not in reference] == []
     page = (DOCS / "mcp.md").read_text("utf-8")
-    assert [tool.name for tool in tools if f"\n### `{tool.name}`\n" not in page] == []
+    assert [tool.name for tool in tools if f"`{tool.name}`" not in page] == []
     assert [tool.name for tool in tools if not (tool.description or "").strip()] == []

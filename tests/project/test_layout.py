@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,24 +25,31 @@ FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # 
 # libraries share; worlds on servers, and shards; the options of a search; the settings.
 OPEN_TO_DOORS = {
     "worlds.aio",
-    "worlds.documents.reading",
-    "worlds.embedders.DEFAULT_MODEL",
-    "worlds.embedders.adapted",
-    "worlds.embedders.exported",
-    "worlds.embedders.models.find_local",
-    "worlds.embedders.models.installed",
-    "worlds.memory.names.seen_through",  # what a key or an agent is shown
-    "worlds.search.rerank.DEFAULT_RERANKER",
-    "worlds.search.rerank.how_to_get",
-    "worlds.embedders.reason_without",
-    "worlds.embedders.resolve_embedder",
+    "worlds.extras.documents.conversion",
+    "worlds.doors.version",  # that all of them tell
+    "worlds.core.embedders.DEFAULT_MODEL",
+    "worlds.extras.entities.evidence",  # how what a protocol gives beside a name counts
+    "worlds.core.texts.policy.DOCUMENT",
+    "worlds.core.texts.policy.TEXT",
+    "worlds.core.embedders.adapted",
+    "worlds.core.embedders.exported",
+    "worlds.core.embedders.models.find_local",
+    "worlds.core.embedders.models.installed",
+    "worlds.extras.memory.names.seen_through",  # what a key or an agent is shown
+    "worlds.core.search.rerank.DEFAULT_RERANKER",
+    "worlds.core.search.rerank.how_to_get",
+    "worlds.core.embedders.reason_without",
+    "worlds.core.embedders.resolve_embedder",
+    "worlds.extras.sources.tables.quads",  # the rows of a table before it is loaded
+    "worlds.extras.sources.tables.rows",
     "worlds.graph",
-    "worlds.groups.embedding",
-    "worlds.groups.sharding",
+    "worlds.groups.parallel_embedding",
+    "worlds.groups.shards",
     "worlds.permissions",
-    "worlds.remote",
-    "worlds.search.options",
+    "worlds.extras.remote",
+    "worlds.core.search.options",
     "worlds.settings",
+    "worlds.verbs.concluding.answering",  # with conclusions or without, as the policy has it
     "worlds.verbs.table",
     "worlds.verbs.verb",
     "worlds.world",
@@ -117,7 +125,7 @@ def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
     run(sys.executable, *pip, "--target", site, wheel)
     assert {path.name for path in site.iterdir()} - {"bin", "Scripts"} == {"worlds", "worlds_kg-0.1.0.dist-info"}
     script = """
-import worlds, worlds.cli, worlds.graph.terms
+import worlds, worlds.doors.cli, worlds.graph.terms
 from worlds.sql import SQL_FOLDER, migrations, schema, statements
 for file in SQL_FOLDER.glob("*.sql"):
     statements(file.name)
@@ -133,6 +141,14 @@ with worlds.open("world.db", embedder=None) as world:
     assert printed[-1] == "red kite"
     version = run(sys.executable, "-m", "worlds", "--version", cwd=tmp_path, PYTHONPATH=str(site))
     assert version == "worlds 0.1.0\n"
+
+
+# --- the names of modules ---------------------------------------------------------------------------------------------
+
+
+def test_no_module_name_stands_more_than_twice(files: list[str]) -> None:
+    names = Counter(Path(name).name for name in files if name.endswith(".py") and name.partition("/")[0] in FOLDERS)
+    assert {name: count for name, count in names.items() if count > 2 and not name.startswith("__")} == {}
 
 
 # --- the links --------------------------------------------------------------------------------------------------------
@@ -254,13 +270,20 @@ def within(package: str) -> list[str]:
 
 
 def test_every_module_is_seen() -> None:
-    assert {"worlds", "worlds.world", "worlds.cli", "worlds.cli.ask", "worlds.graph.terms", "worlds.sql"} <= set(
-        MODULES
-    )
+    assert {
+        "worlds",
+        "worlds.world",
+        "worlds.doors.cli",
+        "worlds.doors.cli.ask",
+        "worlds.graph.terms",
+        "worlds.sql",
+    } <= set(MODULES)
     assert "worlds.sql.connection" in imported("worlds.verbs.parts")
-    assert "worlds.file.check" in imported("worlds.verbs.reading"), "the whole of it"
-    assert "worlds.world" in imported("worlds.cli.options", types=False), "inside a function"
-    assert "worlds.search.hits" in imported("worlds.cli.show") - imported("worlds.cli.show", types=False)
+    assert "worlds.core.file.check" in imported("worlds.verbs.reading"), "the whole of it"
+    assert "worlds.world" in imported("worlds.doors.cli.options", types=False), "inside a function"
+    assert "worlds.core.search.hits" in imported("worlds.doors.cli.show") - imported(
+        "worlds.doors.cli.show", types=False
+    )
 
 
 def test_no_module_needs_itself() -> None:
@@ -280,7 +303,7 @@ def test_one_module_touches_each_driver() -> None:
     assert touching == {"worlds.sql.by_sqlite"}, "libSQL's is imported by its name, where there is one"
 
 
-DOORS = ("cli", "mcp", "server", "adapters")
+DOORS = ("doors.cli", "doors.mcp", "doors.server", "adapters")
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -288,10 +311,12 @@ def test_a_door_uses_public_names(door: str) -> None:
     """Rooms of the engine are entered by World alone; results and terms are what it gives and takes."""
     public = {f"worlds.{name}" for name in worlds.__all__}
     allowed = OPEN_TO_DOORS | {f"worlds.{other}" for other in DOORS[DOORS.index(door) :]}
-    for module in within(f"worlds.{door}"):
+    modules = within(f"worlds.{door}")
+    assert modules
+    for module in modules:
         for name, only_types in engine_names(module):
             package, _, last = name.rpartition(".")
-            rooms = {".".join(name.split(".")[:length]) for length in (2, 3, 4)}
+            rooms = {".".join(name.split(".")[:length]) for length in range(2, 6)}
             assert not name.startswith("worlds.sql"), f"{module}: {name}"
             assert only_types or f"worlds.{last}" in public or package == "worlds.errors" or rooms & allowed, (
                 f"{module} uses {name}"
@@ -309,7 +334,9 @@ def engine_names(module: str) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_door_uses_no_private_name(door: str) -> None:
-    for module in within(f"worlds.{door}"):
+    modules = within(f"worlds.{door}")
+    assert modules
+    for module in modules:
         tree = ast.parse(MODULES[module].read_text("utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
@@ -320,7 +347,7 @@ def test_a_door_uses_no_private_name(door: str) -> None:
 
 
 POSIX = {"fcntl", "grp", "pwd", "resource", "termios"}
-REPLICAS = {"worlds.remote.replica", "worlds.remote.syncing"}  # which a system without flock has not
+REPLICAS = {"worlds.extras.remote.replica", "worlds.extras.remote.replica_process"}  # a system without flock lacks them
 
 
 def test_only_replicas_need_what_windows_does_not_have() -> None:
@@ -331,5 +358,6 @@ def test_only_replicas_need_what_windows_does_not_have() -> None:
             if found := POSIX & (names | ({node.module or ""} if isinstance(node, ast.ImportFrom) else set())):
                 needed[module] = found
     assert set(needed) == REPLICAS
-    program = "import sys, worlds.cli.commands, worlds.server.app, worlds.server.workers.worker; print(*sys.modules)"
+    doors = "worlds.doors.cli.commands, worlds.doors.server.app, worlds.doors.server.workers.worker"
+    program = f"import sys, {doors}; print(*sys.modules)"
     assert not REPLICAS & set(run(sys.executable, "-c", program).split())

@@ -19,20 +19,21 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 # Which extras a module may need, besides the dependencies; the first that fits.
 NEEDS = {
-    "worlds.server.": ("server",),
-    "worlds.mcp.": ("mcp",),
-    "worlds.cli.mcp": ("mcp",),
-    "worlds.cli.sources": ("sources",),
-    "worlds.sources.tables.reading": ("sources",),
-    "worlds.documents.pdf": ("sources",),
-    "worlds.cli.": ("server",),
+    "worlds.doors.server.": ("server",),
+    "worlds.doors.mcp.": ("mcp",),
+    "worlds.doors.cli.mcp": ("mcp",),
+    "worlds.doors.cli.sources": ("sources",),
+    "worlds.extras.sources.tables.rows": ("sources",),
+    "worlds.extras.documents.pdf": ("sources",),
+    "worlds.doors.cli.": ("server",),
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),
-    "worlds.embedders.": ("semantic", "onnx", "model"),
+    "worlds.core.embedders.": ("semantic", "onnx", "model"),
     "worlds.groups.workers": ("cluster",),
-    "worlds.search.rerank": ("semantic",),
-    "worlds.documents.html": ("html",),
-    "worlds.remote.": ("remote",),
+    "worlds.core.search.rerank": ("semantic",),
+    "worlds.extras.documents.html": ("html",),
+    "worlds.extras.publishing.site": ("publish",),
+    "worlds.extras.remote.": ("remote",),
     "worlds.adapters.langgraph.": ("langgraph",),
     "worlds.sql.hrana": ("remote",),
 }
@@ -77,8 +78,9 @@ def test_one_extra_brings_all_features() -> None:
         "docs",
         "cluster",
         "libsql",
+        "rivals",
         "sqlite",
-    }  # Ray is larger than all else; the drivers come with the package, where there are wheels of them
+    }  # Ray is larger than all else; rivals are measured alone; the drivers come with the package
     assert '".[all,docs,dev]"' in (ROOT / "dev.py").read_text("utf-8")
 
 
@@ -142,6 +144,6 @@ def test_the_environment_is_made_anew_when_its_packages_change_and_for_nothing_e
     for same in ("# a comment\n" + text, text.replace('license = "MIT"', 'license = "ISC"')):
         assert same != text
         assert needed(same, pinned) == needed(text, pinned)
-    for other in (text.replace("numpy>=2.0", "numpy>=2.1"), text.replace('    "worlds.cli",\n', "")):
+    for other in (text.replace("numpy>=2.0", "numpy>=2.1"), text.replace('    "worlds.doors.cli",\n', "")):
         assert other != text
         assert needed(other, pinned) != needed(text, pinned)

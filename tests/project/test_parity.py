@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -18,12 +19,12 @@ import pytest
 import worlds
 from tests.support.command_line import run
 from tests.support.mcp_clients import Agent, ask, inside
-from tests.support.serving import served
+from tests.support.serving import Served, served
 from tests.support.surface import commands, operations, tools
+from worlds.core.search.options import REQUIRED
+from worlds.doors.server.api.operations import operations as table
+from worlds.doors.server.keys import keys_of
 from worlds.graph.longtexts import parse_quads
-from worlds.search.options import REQUIRED
-from worlds.server.api.operations import operations as table
-from worlds.server.keys import keys_of
 from worlds.verbs.table import VERBS
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "space.ttl"
@@ -66,9 +67,14 @@ def operations_of(verb: str) -> list[dict[str, Any]]:
     return [taken for head, taken in operations().items() if f"({name}, " in head or f"({name}_" in head]
 
 
+@functools.cache
+def listed_tools() -> dict[str, Any]:
+    return asyncio.run(tools())
+
+
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "agents" not in row.absent])
 def test_a_tool_has_every_option(verb: str) -> None:
-    found = asyncio.run(tools())
+    found = listed_tools()
     name = VERBS[verb].names.get("agents", verb)
     there = next(taken for head, taken in found.items() if head.startswith(f"{name} ("))
     there = {**there, "claim": there.get("subject")}  # agents say it by its terms
@@ -92,12 +98,20 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},
     "describe": {"iri": "ex:Curiosity", "limit": 3, "language": "de"},
     "timeline": {"iri": "ex:Curiosity"},
+    "tree": {"of": "rdfs:subClassOf", "parent": "s:Spacecraft", "limit": 3, "language": "de"},
+    "members": {
+        "of": "s:Rover",
+        "facet": ["s:agency"],
+        "where": "?subject s:agency ?a",
+        "subclasses": True,
+        "limit": 2,
+    },
     "schema": {"limit": 5},
     "stats": {},
     "history": {"author": "ann", "entity": "ex:Curiosity", "limit": 3},
     "provenance": {"subject": "ex:Curiosity", "predicate": "rdfs:label"},
     "mentions": {"text": "Was Curiosity on Mars?", "types": "s:Rover"},
-    "suggest_links": {"limit": 5, "minimum": 0.3},
+    "suggest_links": {"limit": 5, "score": 0.3},
     "verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
     "validate": {"subjects": ["ex:Curiosity"]},
     "form": {"iri": "ex:Curiosity", "types": "s:Rover", "language": "de"},
@@ -169,7 +183,7 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
     row, words = VERBS[verb], []
     for name, value in given.items():
         option = row.options[name]
-        if option.default is REQUIRED or (verb, name) == ("form", "iri"):  # an argument that may lack
+        if option.default is REQUIRED or (verb, name) in (("form", "iri"), ("tree", "of")):  # an argument that may lack
             words += value if isinstance(value, list) else [value]
         elif isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
@@ -360,6 +374,7 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
     "amend": {"id": 1, "add": [QUAD], "why": "rather this"},
     "accept": {"id": 1, "why": "yes", "version": 1},
     "reject": {"id": 1, "why": "no"},
+    "link_texts": {"score": 0.4, "message": "links"},
 }
 
 
@@ -407,8 +422,22 @@ def copy(original: Path, tmp_path: Path) -> Callable[[str], Path]:
     return copied
 
 
+@pytest.fixture(scope="module")
+def written(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str, Path]]:
+    """A server of a copy for each verb, a key, and the folder."""
+    folder = tmp_path_factory.mktemp("written") / "worlds"
+    folder.mkdir()
+    for verb in WRITES:
+        shutil.copy(original, folder / f"{verb}.db")
+    key = keys_of(folder).add("ann", {"*": "admin"})[1]
+    with served(folder, "--readers", "1") as server:
+        yield server, key, folder
+
+
 @pytest.mark.parametrize("verb", WRITES)
-def test_what_writes_does_the_same_at_every_door(copy: Callable[[str], Path], verb: str) -> None:
+def test_what_writes_does_the_same_at_every_door(
+    copy: Callable[[str], Path], written: tuple[Served, str, Path], verb: str
+) -> None:
     row, given = VERBS[verb], WRITES[verb]
     own = copy("python")
     before = state(own)
@@ -420,11 +449,11 @@ def test_what_writes_does_the_same_at_every_door(copy: Callable[[str], Path], ve
         path = copy("command")
         command_line_writes(path, verb, given)
         assert state(path) == expected
-    path = copy("http")
-    key = keys_of(path).add("ann", {"*": "admin"})[1]
-    with served(path) as server, server.client(key) as client:
+    server, key, folder = written
+    with server.client(key) as client:
+        client.base_url = httpx.URL(f"{server.url}/worlds/{verb}")
         http_writes(client, verb, given)
-    assert state(path) == expected
+    assert state(folder / f"{verb}.db") == expected
     if "agents" not in row.absent:
         path = copy("agents")
         with worlds.open(path, embedder=None) as world:

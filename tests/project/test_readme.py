@@ -24,11 +24,11 @@ from typer.testing import CliRunner
 import worlds
 from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
-from worlds.cli import app
-from worlds.embedders import reason_without
-from worlds.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
+from worlds.core.embedders import reason_without
+from worlds.core.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
+from worlds.core.vectors.codes import MOST
+from worlds.doors.cli import app
 from worlds.sql import schema
-from worlds.vectors.codes import MOST
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -199,8 +199,9 @@ def test_the_commands_that_only_are_shown_have_these_options() -> None:
         if (words := shlex.split(line.replace("'", " ").replace('"', " "), comments=True))[:1] == ["worlds"]
     ]
     assert shown
+    tree = typer.main.get_command(app)
     for block, (_, *words) in shown:
-        command = typer.main.get_command(app)
+        command = tree
         while words and (inner := getattr(command, "commands", {}).get(words[0])):
             command, words = inner, words[1:]
         assert not hasattr(command, "commands"), f"{block}: there is no command {words[:1]}"
@@ -219,14 +220,10 @@ def test_an_example_runs_without_a_model(example: Path, tmp_path: Path) -> None:
     run_example(example, tmp_path, before=WITHOUT_MODEL)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.model
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "example",
-    [pytest.param(file, marks=[] if file.stem == "quickstart" else pytest.mark.long) for file in EXAMPLES],
-    ids=lambda file: file.name,
-)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
 def test_an_example_runs_with_the_model(example: Path, tmp_path: Path) -> None:
     if reason := reason_without():
         pytest.skip(reason)
@@ -273,7 +270,7 @@ def test_the_design_names_every_folder() -> None:
     if tracked.returncode:
         pytest.skip("this is no clone")
     folders = {name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name}
-    assert {folder for folder in folders if f"| `{folder}/` |" not in design} == set()
+    assert {folder for folder in folders if f"`{folder}/`" not in design} == set()
 
 
 def test_the_readme_fits_on_two_screens() -> None:

@@ -64,14 +64,14 @@ def test_no_test_changes_anything_of_ours_from_outside() -> None:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("world._connection.rows('SELECT 1')", True),
+        ("world._core.connection.rows('SELECT 1')", True),
         ("self._mine = 1\nself._mine", False),
         ("self._theirs", True),
         ("from worlds.graph.terms import _odd", True),
         ("from worlds._inner import odd", True),
         ("from worlds import World", False),
         ("row.__class__", False),
-        ("seam = 'worlds.search._LIMIT'", True),
+        ("seam = 'worlds.core.search._LIMIT'", True),
     ],
 )
 def test_what_counts_as_private(code: str, found: bool) -> None:
@@ -81,8 +81,8 @@ def test_what_counts_as_private(code: str, found: bool) -> None:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("monkeypatch.setattr('worlds.search.LIMIT', 1)", True),
-        ("from worlds.sparql import index\nmonkeypatch.setattr(index, 'LIMIT', 1)", True),
+        ("monkeypatch.setattr('worlds.core.search.LIMIT', 1)", True),
+        ("from worlds.core.sparql import index\nmonkeypatch.setattr(index, 'LIMIT', 1)", True),
         ("import time\nmonkeypatch.setattr(time, 'sleep', print)", False),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 import worlds
 from tests.project.test_public import public_members
-from worlds.search.options import OPTIONS, REQUIRED
+from worlds.core.search.options import OPTIONS, REQUIRED
 from worlds.verbs.table import VERBS
 
 METHODS = {name: value for name, value in public_members(worlds.World) if inspect.isfunction(value)}

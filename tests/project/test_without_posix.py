@@ -70,8 +70,8 @@ for _ in range(2):
         assert world.query("ASK { <urn:a> <urn:p> <urn:b> }") is True
         assert world.search("owl")[0].text.endswith("Of an owl.")
 
-import worlds.server.app, worlds.remote.status  # and what they import
-from worlds.cli import main
+import worlds.doors.server.app, worlds.extras.remote.status  # and what they import
+from worlds.doors.cli import main
 sys.argv = ["worlds", "search", str(path), "kite"]
 try:
     main()

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from worlds.file.opening import open_file
-from worlds.quads.delta import Delta, Follower, Followers
-from worlds.quads.dictionary import Dictionary
-from worlds.quads.reader import quad_ids
-from worlds.revisions.gate import Gate
+from worlds.core.file.opening import open_file
+from worlds.core.history.gate import Gate
+from worlds.core.quads.delta import Delta, Follower, Followers
+from worlds.core.quads.dictionary import Dictionary
+from worlds.core.quads.reader import quad_ids
+from worlds.extras.facts.times import now
 from worlds.sql.connection import Connection
-from worlds.validity.times import now
 
 QUAD = ox.Quad(ox.NamedNode("urn:a"), ox.NamedNode("urn:p"), ox.Literal("text"))
 

@@ -7,7 +7,7 @@ import pytest
 
 import worlds
 from worlds import IntegrityError, World
-from worlds.quads.dictionary import Dictionary
+from worlds.core.quads.dictionary import Dictionary
 from worlds.world import connection_of
 
 
@@ -55,3 +55,19 @@ def test_an_iri_that_was_unknown_is_found_once_anybody_has_stored_it(tmp_path: P
         world.add([("urn:s", "urn:undone", '"a text"')])
         for one in (world, other):
             assert [found(one, name) for name in names] == [1, 1, 0]
+
+
+def test_terms_whose_values_have_one_hash_are_told_apart(world: World) -> None:
+    type_ = ox.NamedNode("urn:type")
+    values = ["urn:3985819", "urn:4420602", "urn:4420602\0"]  # the first two have one CRC-32
+    terms: list[ox.NamedNode | ox.BlankNode | ox.Literal] = [ox.NamedNode(value) for value in values[:2]]
+    for value in values:
+        terms += [ox.Literal(value), ox.Literal(value, language="en"), ox.Literal(value, datatype=type_)]
+    dictionary = Dictionary(connection_of(world))
+    for number, term in enumerate(terms):
+        assert dictionary.find(terms[number:]) == [None] * (len(terms) - number)
+        world.add([("urn:s", "urn:p", term)])
+        dictionary = Dictionary(connection_of(world))
+        found = dictionary.find(terms)
+        assert [dictionary.terms([one])[one] for one in found[: number + 1] if one is not None] == terms[: number + 1]
+    assert world.check().ok

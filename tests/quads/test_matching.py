@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.quads.matching import assigned, match
+from worlds.core.quads.matching import assigned, match
 
 Row = tuple[int, int, int, int]
 OLD, NEW = 100_000_000, 200_000_000  # ids of nodes begin here

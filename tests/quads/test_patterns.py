@@ -20,8 +20,8 @@ from rdflib.term import Node
 
 import worlds
 from tests.support import tables
+from worlds.core.quads import patterns
 from worlds.errors import ArgumentError
-from worlds.quads import patterns
 from worlds.sql import statements
 
 A, B, P, Q, G, H = (URIRef(f"urn:{name}") for name in "abpqgh")
@@ -254,7 +254,7 @@ def test_what_rdflib_cannot_hold_is_said(world: worlds.World, term: Any, caplog:
     world.add([(A, P, term)])
     with pytest.raises(ValueError, match="rdflib has no term for"):
         world.to_rdflib(triple_terms="error")
-    with pytest.raises(ArgumentError, match="triple_terms is skip, reify or error, not 'drop'"):
+    with pytest.raises(ArgumentError, match="triple_terms must be skip, reify or error, not 'drop'"):
         world.to_rdflib(triple_terms="drop")  # type: ignore[arg-type]
     world.add([(A, P, B)])
     with caplog.at_level(logging.WARNING, "worlds"):

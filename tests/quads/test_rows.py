@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.quads.rows import NO_QUADS, difference, in_storing_order, unique_quads
+from worlds.core.quads.rows import NO_QUADS, difference, in_storing_order, unique_quads
 
 few = st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 7, 2**31 - 1])] * 4), max_size=40)
 

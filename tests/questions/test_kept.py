@@ -17,7 +17,7 @@ from benchmarks.kept import questions, ranks
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, QueryError, ReadOnlyError, World
 from worlds.errors import ArgumentError
-from worlds.questions.examples import same
+from worlds.extras.questions.examples import same
 
 DATA = b"""
 @prefix ex: <https://ex.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

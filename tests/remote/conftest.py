@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.primaries import Served, ended, sqld_or_skip
-from worlds.remote.primary import Primary
+from worlds.extras.remote.primary import Primary
 
 
 @pytest.fixture(scope="module")

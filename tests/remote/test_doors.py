@@ -19,7 +19,7 @@ from tests.support.mcp_clients import Agent, ask, stdio
 from tests.support.primaries import EX, Served, kite, until
 from tests.support.serving import served as http
 from worlds import OpenError
-from worlds.remote.address import TOKEN
+from worlds.extras.remote.address import TOKEN
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_an_rdflib_store(cached: Served) -> None:
 
     from worlds.adapters.rdflib_store import WorldsStore
 
-    graph = Graph(WorldsStore(cached.url))
+    graph = Graph(WorldsStore(cached.url, embed=False))
     graph.add((URIRef(EX + "x"), URIRef(EX + "p"), Literal("green hill")))
     assert len(graph) == 1  # a graph of its own
     graph.close()

@@ -17,7 +17,7 @@ import pytest
 
 import worlds
 from tests.support.primaries import EX, ended, sqld_or_skip, until
-from worlds.remote.address import TOKEN
+from worlds.extras.remote.address import TOKEN
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "server"
 WORLDS = [sys.executable, "-m", "worlds"]

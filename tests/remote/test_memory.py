@@ -10,7 +10,7 @@ import worlds
 from tests.support.primaries import Served
 from worlds import Keep, World
 from worlds.errors import OpenError
-from worlds.remote.pushing import push
+from worlds.extras.remote.file_transfer import push
 
 ANN = ("user", "ann")
 

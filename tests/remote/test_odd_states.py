@@ -17,8 +17,8 @@ import pytest
 import worlds
 from tests.support.primaries import EX, Served, Swallowing, ended, kite, sqld_or_skip, until
 from worlds import ConflictError, IntegrityError, OpenError
-from worlds.remote.follower import follow
-from worlds.remote.primary import Primary
+from worlds.extras.remote.follower import follow
+from worlds.extras.remote.primary import Primary
 from worlds.sql.hrana import Hrana
 from worlds.world import connection_of
 
@@ -261,7 +261,7 @@ def test_a_replica_whose_files_are_lost(served: Served, lost: str) -> None:
 
 
 def _followed(served: Served) -> bool:
-    from worlds.remote.status import Folder
+    from worlds.extras.remote.status import Folder
 
     return Folder(served.replica()).followed()
 

@@ -17,7 +17,7 @@ from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from tests.support.primaries import EX, RED, Served, kill, kite, until
 from worlds import ConflictError, OpenError, ReadOnlyError, Retention, UncertainError
-from worlds.remote.pushing import pull
+from worlds.extras.remote.file_transfer import pull
 from worlds.sql.hrana import Hrana
 
 

@@ -92,13 +92,13 @@ def test_other_verbs_do_not_take_them(world: World) -> None:
 @pytest.mark.parametrize(
     ("search", "said"),
     [
-        ({"limit": 0}, "limit is a whole number"),
-        ({"fusion": "sum"}, "fusion is one of"),
+        ({"limit": 0}, "limit must be a whole number"),
+        ({"fusion": "sum"}, "fusion must be one of"),
         ({"cursor": "x"}, "'cursor' has no default"),
         ({"weights": {"words": 1}}, "weights map"),
         ({"languages": [3]}, "languages are language tags"),
         ({"languages": "e n"}, "languages takes language tags"),
-        ({"rerank": object()}, "search holds what JSON can hold"),
+        ({"rerank": object()}, "search must hold JSON values"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -111,7 +111,7 @@ def test_what_cannot_be_a_default_is_refused(world: World, search: dict[str, Any
 
 
 def test_defaults_are_a_mapping() -> None:
-    with pytest.raises(TypeError, match="search maps options to values"):
+    with pytest.raises(TypeError, match="search must map options to values"):
         worlds.open(embedder=None, search=[("limit", 3)])  # type: ignore[arg-type]  # that is what is tested
 
 

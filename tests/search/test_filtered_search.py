@@ -56,7 +56,6 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(1200)  # to make a failing example small takes longer than the test
-@settings(max_examples=settings.default.max_examples * 3)  # type: ignore[union-attr]  # there is a default
 @given(
     names=small_worlds,
     asked=st.lists(searches(), min_size=1, max_size=6),

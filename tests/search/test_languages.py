@@ -13,8 +13,8 @@ from rdflib import Literal
 
 import worlds
 from tests.support import seams
-from worlds.search.words import STOP_WORDS
-from worlds.texts.languages import ALGORITHMS, as_written, guess, indexed, is_stop_word, stop_words
+from worlds.core.search.words import STOP_WORDS
+from worlds.core.texts.languages import ALGORITHMS, as_written, guess, indexed, is_stop_word, stop_words
 
 TEXTS = {
     "de": "Die Häuser der alten Dörfer stehen am See",

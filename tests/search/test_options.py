@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import worlds
+from worlds.core.search.options import DEFAULTS, OPTIONS, Option
+from worlds.core.search.request import SearchRequest
 from worlds.graph.search.vocabulary import PROPERTIES
-from worlds.search.options import DEFAULTS, OPTIONS, Option
-from worlds.search.request import SearchRequest
 
 GIVEN = [  # `as_of` is an option of other verbs, too
     item
@@ -45,7 +45,7 @@ def test_sparql_has_a_property_for_every_option() -> None:
 
 def test_a_request_has_no_option_that_the_table_has_not() -> None:
     made = {"text", "filter", "stages", "identity", "limits", "notes", "defaults", "facet", "listing", "asking", "rest"}
-    made |= {"languages"}  # that the words are read in
+    made |= {"languages", "sequence"}  # that the words are read in; that the texts come in
     assert set(typing.get_type_hints(SearchRequest)) - made <= set(DEFAULTS)
 
 
@@ -62,5 +62,5 @@ def _beyond(option: Option) -> list[Any]:
     ("name", "value"), [(option.name, value) for option in OPTIONS.values() for value in _beyond(option)]
 )
 def test_what_the_table_does_not_allow_is_refused_by_name(world: worlds.World, name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is "):
+    with pytest.raises(ValueError, match=f"^{name} must be "):
         world.search("words", **{name: value})

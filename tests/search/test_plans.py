@@ -267,9 +267,9 @@ SCAN json_each VIRTUAL TABLE INDEX 1:
 ONE_OF_EACH = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nCO-ROUTINE summed\n"
 LISTED = f"CO-ROUTINE listed\nCOMPOUND QUERY\nLEFT-MOST SUBQUERY\n{BY_VECTORS}\nUNION ALL\n{BY_WORDS}"
 RANKS = (
-    f"{ONE_OF_EACH}MATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='', weighed='')}"
+    f"{ONE_OF_EACH}MATERIALIZE weighed\nMATERIALIZE found\n{LISTED}SCAN listed{FUSED.format(normalised='', weighed='')}"
 )
-CONSTANT = "SCAN (subquery)\nMATERIALIZE coverage\nSCAN CONSTANT ROW\nSCAN (subquery)\nSCAN coverage"
+CONSTANT = "MATERIALIZE coverage\nSCAN CONSTANT ROW\nSCAN bounds\nSCAN coverage\nSCAN found"
 ALONE = FUSED.format(normalised=CONSTANT, weighed="")
 # Of each term, whether one text has it: a search for that row alone.
 COVERED = """
@@ -282,8 +282,10 @@ SEARCH text_matches USING AUTOMATIC PARTIAL COVERING INDEX (rank=?)
 REUSE SUBQUERY
 """
 NORMALISED = FUSED.format(normalised=CONSTANT.replace("SCAN CONSTANT ROW\n", COVERED), weighed="")
-VALUES = f"{ONE_OF_EACH}MATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
-BOTH = f"{VALUES}{LISTED.replace(BY_WORDS, BY_TERMS)}{COMPLETED}SCAN listed{NORMALISED}"
+VALUES = f"{ONE_OF_EACH}MATERIALIZE weighed\nMATERIALIZE bounds\nMATERIALIZE found\n"
+BOTH = f"{VALUES}{LISTED.replace(BY_WORDS, BY_TERMS)}{COMPLETED}SCAN listed{NORMALISED}".replace(
+    "CO-ROUTINE listed", "MATERIALIZE listed"
+)
 
 
 def numberless(match: re.Match[str]) -> str:
@@ -412,3 +414,26 @@ def test_posting_lists_come_into_the_statement_as_they_are(large: Large, monkeyp
     )
     reads = [row[3] for row in rows if row[3].startswith(("SCAN", "SEARCH")) and "chunks_fts" in row[3]]
     assert not reads
+
+
+def test_few_vectors_are_read_once_while_the_world_stays_as_it_is() -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        kites = [(f"urn:{number}", "rdfs:label", f'"kite number {number}"') for number in range(40)]
+        world.add([*kites, *((f"urn:{number}", "rdf:type", "urn:Even") for number in range(0, 40, 2))])
+
+        def asked(**options: Any) -> tuple[list[str], bool]:
+            found = world.search("kite number 7", mode="vector", limit=50, **options)
+            assert found.explain.plan == "exact"
+            return [hit.text for hit in found], any("embedding" in one.sql for one in found.explain.statements)
+
+        for options in ({}, {"types": "urn:Even"}):
+            best, read = asked(**options)
+            assert read
+            assert asked(**options) == (best, False)
+        world.add([("urn:100", "rdfs:label", '"kite number 7 again"'), ("urn:100", "rdf:type", "urn:Even")])
+        for options in ({}, {"types": "urn:Even"}):
+            best, read = asked(**options)
+            assert read
+            assert "kite number 7 again" in best
+        world.remove([("urn:100", "rdfs:label", '"kite number 7 again"')])
+        assert "kite number 7 again" not in asked()[0]

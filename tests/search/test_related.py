@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
-from worlds.search.related import page_rank
+from worlds.core.search.related import page_rank
 
 EX = "http://example.org/"
 QUESTION = "which firm pays for the project that Ann Ferro leads"
@@ -134,7 +134,7 @@ def test_it_may_be_a_default_of_the_world_and_stands_in_queries() -> None:
         world.policy = world.policy.with_(search={"related": True})
         assert subjects(world.search(QUESTION, limit=4)) == expected
         assert world.search(QUESTION).explain.defaults["related"] == "policy"
-        with pytest.raises(ValueError, match="related is True or False"):
+        with pytest.raises(ValueError, match="related must be True or False"):
             world.search(QUESTION, related="yes")  # type: ignore[arg-type]
 
 

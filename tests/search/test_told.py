@@ -32,7 +32,7 @@ def world() -> Iterator[worlds.World]:
 def test_the_plan_that_is_told_is_the_one_that_was_followed(world: worlds.World) -> None:
     found = world.search("kite", plan="index", explain=True).explain
     assert (found.plan, found.compared, found.reason) == ("index", None, "as asked")
-    assert "vector_top_k" in found.sql
+    assert any("vector_top_k" in one.sql for one in found.statements)
 
 
 @given(texts=st.integers(1, 12), limit=st.integers(1, 6), mode=st.sampled_from(["text", "vector", "hybrid"]))

@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.fts import CREATE_TEXTS
+from worlds.core.search.words import MAX_BEGINNINGS, MAX_WORDS, STOP_WORDS, expression, read_query
+from worlds.core.texts.segmentation import segment
 from worlds.errors import QueryError
-from worlds.search.words import MAX_BEGINNINGS, MAX_WORDS, STOP_WORDS, to_match
-from worlds.texts.segmentation import segment
 
 
 class Index:
@@ -30,7 +30,7 @@ class Index:
 
     def find(self, words: str) -> list[int]:
         """The places of the texts that `words` find, best first."""
-        match = to_match(words)
+        match = expression(*read_query(words))
         if match is None:
             return []
         rows = self.connection.execute(
@@ -104,12 +104,12 @@ def index() -> Index:
     ],
 )
 def test_the_expression(words: str, expected: str) -> None:
-    assert to_match(words) == expected
+    assert expression(*read_query(words)) == expected
 
 
 @pytest.mark.parametrize("words", ["", "  ", '"', '""', "-", '-""', "*", "()", "...", "\0", "\ud800", "!?→", "\u00ad"])
 def test_nothing_to_search_for(words: str) -> None:
-    assert to_match(words) is None
+    assert expression(*read_query(words)) is None
 
 
 # --- what is found
@@ -213,7 +213,7 @@ def test_a_question_of_any_length_is_read_whole(index: Index) -> None:
     assert index.find('"' + "hay " * 99 + 'stack"') == [0]
     assert index.find('"' + "hay " * 99 + 'needle"') == []
     with pytest.raises(QueryError, match="different words"):
-        to_match(" ".join(f"w{number}" for number in range(MAX_WORDS + 1)))
+        expression(*read_query(" ".join(f"w{number}" for number in range(MAX_WORDS + 1))))
 
 
 def test_a_longer_run_comes_before_its_pairs(index: Index) -> None:
@@ -235,7 +235,7 @@ spoken = st.text(alphabet, min_size=1, max_size=12).filter(lambda word: word.low
 
 @given(words=anything)
 def test_no_words_raise(index: Index, words: str) -> None:
-    match = to_match(words)
+    match = expression(*read_query(words))
     assert match is None or match.encode()
     index.find(words)
 
@@ -269,7 +269,7 @@ def test_an_excluded_word_is_never_found(index: Index, text: list[str], word: st
 
 @given(words=anything, more=anything)
 def test_bounds(words: str, more: str) -> None:
-    match = to_match(f"{words} " * 50 + more)
+    match = expression(*read_query(f"{words} " * 50 + more))
     if match is not None:
         assert match.count('"*') <= 2 * MAX_BEGINNINGS
 
@@ -308,6 +308,6 @@ def test_a_hundred_thousand_characters_are_no_trouble(index: Index, words: str) 
 
 
 def test_many_beginnings_become_words() -> None:
-    match = to_match(" ".join(f"wing{number}*" for number in range(20)))
+    match = expression(*read_query(" ".join(f"wing{number}*" for number in range(20))))
     assert match is not None
     assert match.count("*") == MAX_BEGINNINGS

@@ -17,7 +17,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.serving import EMBEDDER, Served, served
 from worlds import OpenError
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 

@@ -20,8 +20,8 @@ import pytest
 
 from tests.project.test_parity import make
 from tests.support.serving import served
-from worlds.server.api.openapi import document
-from worlds.server.keys import keys_of
+from worlds.doors.server.api.openapi import document
+from worlds.doors.server.keys import keys_of
 
 _PLAIN = (  # what is no JSON is sent and given as bytes
     *("text/turtle", "application/n-triples", "application/n-quads", "application/trig", "application/rdf+xml"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from worlds.doors.server.keys import KeyStore, expiry, keys_of
 from worlds.errors import OpenError
-from worlds.server.keys import KeyStore, expiry, keys_of
 
 
 @pytest.fixture

@@ -16,14 +16,13 @@ import pytest
 
 import worlds
 from tests.support.serving import Served, served
+from worlds.doors.server.configuration import ServerSettings
+from worlds.doors.server.http.access import check_settings
+from worlds.doors.server.http.metrics import Metrics
+from worlds.doors.server.http.request_limits import RequestLimits
+from worlds.doors.server.keys import KeyStore, Principal, keys_of
+from worlds.doors.server.problem_documents import TooMany
 from worlds.errors import WorldsError
-from worlds.server.configuration import ServerSettings
-from worlds.server.errors import TooMany
-from worlds.server.http.access import check_settings
-from worlds.server.http.limits import Limits
-from worlds.server.http.metrics import Metrics
-from worlds.server.keys import KeyStore, keys_of
-from worlds.server.principal import Principal
 
 SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . ?i ?t ?j }"
 QUAD = "<http://example.org/a> <http://example.org/p> <http://example.org/b> ."
@@ -377,7 +376,7 @@ def test_a_client_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:
 
 
 def test_tokens_come_back_with_time() -> None:
-    limits = Limits(ServerSettings(rate=600), Metrics())  # ten a second
+    limits = RequestLimits(ServerSettings(rate=600), Metrics())  # ten a second
     for _ in range(600):
         limits.count("a")
     with pytest.raises(TooMany):

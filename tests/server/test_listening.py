@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from worlds.doors.server.listening import is_loopback, listen, url
 from worlds.errors import OpenError
-from worlds.server.listening import is_loopback, listen, url
 
 
 @pytest.mark.parametrize(
@@ -111,5 +111,5 @@ def test_a_resolver_that_takes_localhost_for_another_address_is_noticed(monkeypa
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("0.0.0.0", 0))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    with pytest.raises(OpenError, match="which others reach"):
+    with pytest.raises(OpenError, match="which other machines can reach"):
         listen("localhost", 0)

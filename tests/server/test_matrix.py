@@ -9,9 +9,9 @@ import pytest
 
 import worlds
 from tests.support.serving import Served, served
-from worlds.server.api.operation import Operation
-from worlds.server.api.operations import operations
-from worlds.server.keys import KeyStore, keys_of
+from worlds.doors.server.api.operation import Operation
+from worlds.doors.server.api.operations import operations
+from worlds.doors.server.keys import KeyStore, keys_of
 from worlds.verbs.verb import LEVELS
 
 WORLDS = ("a", "b")

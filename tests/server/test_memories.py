@@ -9,8 +9,8 @@ import pytest
 
 import worlds
 from tests.support.serving import EMBEDDER, served
-from worlds.server.api.operations import operations
-from worlds.server.keys import keys_of
+from worlds.doors.server.api.operations import operations
+from worlds.doors.server.keys import keys_of
 
 ANN, NOBODY = "urn:worlds:memory:user/ann", "urn:worlds:memory:user/nobody"
 SECRET = "zebra"

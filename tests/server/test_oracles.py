@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.oracles import MEMORY, OPEN, E, pair, plain, requests
 from worlds import World
+from worlds.doors.server.api.jobs import encoded
+from worlds.doors.server.api.operation import Operation
+from worlds.doors.server.protocols.graph_jobs import Document, Preconditions
+from worlds.doors.server.workers.jobs import load_jobs
 from worlds.errors import WorldsError
-from worlds.server.api.jobs import encoded
-from worlds.server.api.operation import Operation
-from worlds.server.protocols.graph_jobs import Conditions, Document
-from worlds.server.workers.jobs import load_jobs
 
 _JOBS = {"entity": "describe", "search_post": "search", "remark": "amend"}
 _SPARQL: dict[str, Any] = {"base": "https://e/", "union": None, "allow_network": []}
@@ -23,7 +23,8 @@ class _BackError(Exception):
     pass
 
 
-ELSEWHERE = ("sparql_post", "sync", "page", "access")  # updates are those of propose; the others take no terms
+ELSEWHERE = ("sparql_post", "sync", "page", "access", "reconcile", "reconcile_post")
+"""Updates are those of propose; queries that reconcile have a test of their own; the others take no terms."""
 
 
 def asked(operation: Operation, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -37,8 +38,12 @@ def asked(operation: Operation, given: dict[str, Any]) -> tuple[str, dict[str, A
     if name == "query" and "query" in options:
         return "query", {**_SPARQL, "query": options["query"], "accept": None, "default_graphs": None,
                          "named_graphs": None, "max_results": 100}  # fmt: skip
+    if name == "suggest":
+        return name, {"kind": options["kind"], "prefix": options.get("prefix", ""), "skip": 0, "limit": 10}
+    if name == "extension_properties":
+        return name, {"of_type": options.get("type", ""), "limit": 10}
     if "_graph" in name:
-        graph, none = options.get("graph") or options.get("path"), Conditions()
+        graph, none = options.get("graph") or options.get("path"), Preconditions()
         if name.startswith(("get", "head")):
             return "read_graph", {"graph": graph, "accept": "text/turtle", "conditions": none, "body": True}
         if name.startswith("delete"):
@@ -56,9 +61,12 @@ def told(world: World, name: str, options: dict[str, Any]) -> str:
 
     def ask() -> Any:
         given = dict(options)
+        seen = world.as_of(given.pop("as_of")) if "as_of" in given else world  # as a worker does
         if name == "found":
-            return load_jobs()["propose_all"].function(world, author="key", findings=job.function(world, **given))
-        answer = job.function(world, **given, **({"author": "key"} if job.write and "author" not in given else {}))
+            return load_jobs()["propose_all"].function(
+                world, author="key", follow=True, findings=job.function(seen, **given)
+            )
+        answer = job.function(seen, **given, **({"author": "key"} if job.write and "author" not in given else {}))
         return [answer[0], b"".join(answer[1]).decode()] if job.streams else answer
 
     try:

@@ -21,10 +21,10 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.server_jobs import nested
 from worlds import EmbedderError, OpenError, QueryError, QueryTimeout
-from worlds.server.errors import Busy, Problem
-from worlds.server.workers.pool import JobError, Pool
-from worlds.server.workers.starting import MODULES as JOBS
-from worlds.server.workers.starting import begun, started
+from worlds.doors.server.problem_documents import Busy, HttpProblem
+from worlds.doors.server.workers.pool import JobError, Pool
+from worlds.doors.server.workers.starting import MODULES as JOBS
+from worlds.doors.server.workers.starting import begun, started
 
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
 MODULES = ("tests.support.server_jobs", "tests.support.preparing_job")
@@ -99,7 +99,7 @@ def test_errors_come_back_as_they_were_raised(file: Path, caplog: pytest.LogCapt
         with pytest.raises(EmbedderError) as embedder:
             await ask(pool, file, "fail", how="embedder")
         assert embedder.value.kind == "auth"
-        with pytest.raises(ValueError, match="limit is a whole number"):
+        with pytest.raises(ValueError, match="limit must be a whole number"):
             await ask(pool, file, "fail", how="value")
         with pytest.raises(OpenError):
             await ask(pool, file.with_name("none.db"), "count")
@@ -116,9 +116,9 @@ def test_errors_come_back_as_they_were_raised(file: Path, caplog: pytest.LogCapt
 def test_arguments_and_answers_that_cannot_be_pickled_end_no_process(file: Path) -> None:
     async def work(pool: Pool) -> None:
         before = pool.pids
-        with pytest.raises(Problem, match="nested too deeply"):
+        with pytest.raises(HttpProblem, match="nested too deeply"):
             await ask(pool, file, "nest", value=nested(10_000))
-        with pytest.raises(Problem, match="nested too deeply"):
+        with pytest.raises(HttpProblem, match="nested too deeply"):
             await ask(pool, file, "nest", depth=10_000)
         with pytest.raises(JobError):
             await ask(pool, file, "fail", how="panic")

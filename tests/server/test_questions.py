@@ -9,7 +9,7 @@ import pytest
 import worlds
 from tests.support.mcp_clients import Agent, ask, stdio
 from tests.support.serving import served
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 ROVERS = {"question": "Which machines drive on another planet?", "query": "SELECT ?r { ?r a s:Rover }"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 import worlds
 from tests.support.page import EX
-from tests.support.serving import ROOT, Served, served
-from worlds.server.keys import keys_of
+from tests.support.serving import ROOT, Served
 
 S = f"{EX}schema#"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -30,26 +28,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         world.questions.add("Which rovers are there?", "SELECT ?r { ?r a s:Rover }")
         world.questions.add("Which whales?", "SELECT ?r { ?r a <urn:whale> }")
     return made
-
-
-@pytest.fixture(scope="module")
-def keys(path: Path) -> dict[str, str]:
-    store = keys_of(path)
-    made = {level: store.add(level, {"*": level})[1] for level in ("read", "propose", "write", "admin")}
-    made["scoped"] = store.add("scoped", {"*": "propose"}, graphs=["urn:g"])[1]
-    return made
-
-
-@pytest.fixture(scope="module")
-def server(path: Path, keys: dict[str, str]) -> Iterator[Served]:
-    with served(path, "--readers", "1") as found:
-        yield found
-
-
-@pytest.fixture
-def client(server: Served, keys: dict[str, str]) -> Iterator[httpx.Client]:
-    with server.client(keys["write"]) as found:
-        yield found
 
 
 def state(client: httpx.Client) -> Any:

@@ -23,8 +23,8 @@ import pyoxigraph as ox
 import worlds
 from tests.support.serving import Served, served
 from worlds import QueryError, World
-from worlds.server.errors import NotAcceptable
-from worlds.server.http.negotiation import GRAPHS, RESULTS, choose
+from worlds.doors.server.http.negotiation import GRAPHS, RESULTS, choose
+from worlds.doors.server.problem_documents import NotAcceptable
 
 EX = "http://example.org/"
 NUMBERS = 300
@@ -295,9 +295,9 @@ def test_query_takes_a_dataset(world: World) -> None:
     assert world.query("ASK { GRAPH ?g { ?s ?p ?o } }", default_graphs=[f"{EX}g2"], named_graphs=[]) is False
     with pytest.raises(ValueError, match="union"):
         world.query(text, default_graphs=[], union=True)
-    with pytest.raises(ValueError, match="no named graph"):
+    with pytest.raises(ValueError, match="not a named graph"):
         world.query(text, named_graphs=["default"])
-    with pytest.raises(TypeError, match="named_graphs is a list"):
+    with pytest.raises(TypeError, match="named_graphs must be a list"):
         world.query(text, named_graphs=f"{EX}g1")
 
 

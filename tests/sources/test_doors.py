@@ -18,8 +18,8 @@ import worlds
 from tests.support.command_line import fails, ok, run
 from tests.support.mcp_clients import Agent, ask, inside
 from tests.support.serving import served
+from worlds.doors.server.keys import keys_of
 from worlds.errors import FilterError, OpenError, ReadOnlyError
-from worlds.server.keys import keys_of
 
 NOTE = "# A kite\n\nIt flies.\n"
 

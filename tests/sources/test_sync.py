@@ -317,7 +317,7 @@ def test_removing_a_source_removes_its_graph_and_can_be_undone(folder: Path) -> 
         ({"kind": "pictures"}, "kind"),
         ({"edits": "maybe"}, "edits"),
         ({"base": "no iri"}, "base"),
-        ({"hosts": ["a"]}, "address"),
+        ({"hosts": ["a"]}, "for URLs only"),
         ({"language": "not a tag"}, "not a language tag"),
         ({"place": "/nowhere/at/all"}, "is not there"),
         ({"place": "https://example.org/x"}, "host is allowed"),
@@ -334,7 +334,7 @@ def test_a_source_that_is_wrong_is_refused(folder: Path, options: dict[str, Any]
         assert len(world.sources) == 0
         with pytest.raises(ArgumentError, match="no source 'x'"):
             world.sync("x")
-        with pytest.raises(ArgumentError, match="name is a str, not 5"):
+        with pytest.raises(ArgumentError, match="name must be a str, not 5"):
             world.sync(5)  # type: ignore[arg-type]
 
 

@@ -70,7 +70,7 @@ def test_what_a_table_cannot_hold_is_counted(tmp_path: Path, caplog: pytest.LogC
         with caplog.at_level(logging.WARNING, "worlds"):
             assert world.export(tmp_path / "t.tsv", table=CLASS) == 1
         assert "2 quads are not in the table" in caplog.text
-        for wrong, message in (("t.nq", "called .csv or .tsv"), ("t.csv.gz", "called .csv or .tsv")):
+        for wrong, message in (("t.nq", "a .csv or .tsv file"), ("t.csv.gz", "a .csv or .tsv file")):
             with pytest.raises(ArgumentError, match=message):
                 world.export(tmp_path / wrong, table=CLASS)
         with pytest.raises(ValueError, match="there is no instance of <https://example.org/None>"):
@@ -112,7 +112,7 @@ def test_a_name_that_is_not_sure_becomes_a_proposal_once(tmp_path: Path) -> None
             world.add([(EX + iri, RDF.type, EX + "City"), (EX + iri, RDFS.label, Literal(name))])
         change = world.load(file, mapping=mapping, graph=EX + "g")
         assert change.notes[-1] == "proposals of links wait for such names: 1"
-        (proposal,) = world.proposals(kind="link")
+        (proposal,) = world.proposals(kind="name")
         assert "'Springfield' in a table may mean Springfield <" in (proposal.why or "")
         assert {quad[0] for quad in proposal.removed} == {URIRef(EX + "1"), URIRef(EX + "3")}
         world.accept(proposal.id)

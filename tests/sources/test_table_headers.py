@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds.errors import ParseError
-from worlds.sources.tables.mapping import read_mapping
-from worlds.sources.tables.proposing import Known, propose
-from worlds.sources.tables.quads import Told, triples
-from worlds.sources.tables.reading import Table
+from worlds.extras.sources.tables.mapping import read_mapping
+from worlds.extras.sources.tables.mapping_proposal import Known, propose
+from worlds.extras.sources.tables.quads import RowNotes, triples
+from worlds.extras.sources.tables.rows import Table
 
 EX = "https://example.org/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -34,7 +34,7 @@ def proposed(file: Path) -> dict[str, Any]:
 def loaded(file: Path, given: Any = None) -> tuple[list[ox.Quad], list[str]]:
     """The triples of a table, and the notes, by a mapping that is given or proposed."""
     mapping = read_mapping(given or proposed(file), {"ex": EX})
-    told = Told(mapping, given=given is not None)
+    told = RowNotes(mapping, given=given is not None)
     lines = "".join(triples(Table(file, mapping.dialect), mapping, told))
     return list(ox.parse(lines.encode(), ox.RdfFormat.N_TRIPLES)), told.notes()
 

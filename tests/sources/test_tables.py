@@ -78,7 +78,7 @@ def test_a_table_is_what_its_mapping_says(tmp_path: Path) -> None:
             (ann, URIRef(f"{EX}city"), koeln),
             (bob, URIRef(f"{EX}city"), Literal("Lyon")),
         }
-        assert change.notes == ("1 names of column 'city' mean no entity for sure, and stay texts: 'Lyon'",)
+        assert change.notes == ("1 names of column 'city' are ambiguous or unknown, and stay texts: 'Lyon'",)
         assert world.load(file, mapping=MAPPING).revision is None
 
 
@@ -91,7 +91,7 @@ def test_a_row_that_does_not_fit_is_told_and_the_rest_goes_in(tmp_path: Path) ->
             "row 4: '1980-02-30' of 'born' is no date",
             "row 5: 'name' is empty",
             "row 6: 'heavy' of 'mass' is no decimal",
-            "row 7: 'id' is empty, of which its IRI is made",
+            "row 7: 'id' is empty, but the row's IRI is made from it",
             "row 8: 8 cells instead of 6",
         )
         names = {str(o) for _, p, o, _ in world.quads() if p == RDFS.label}
@@ -130,7 +130,7 @@ def test_every_text_comes_back_as_it_was(tmp_path: Path, rows: list[tuple[str, s
     columns = [{"name": name, "titles": name, "propertyUrl": EX + name} for name in ("one", "two")]
     with opened() as world:
         change = world.load(file, mapping={"tableSchema": {"aboutUrl": EX + "{_row}", "columns": columns}})
-        assert change.notes == (() if any(map(any, rows)) else ("what was loaded holds no quads",))
+        assert change.notes == (() if any(map(any, rows)) else ("the source holds no quads",))
         found = {(str(s), str(p), str(o)) for s, p, o, _ in world.quads()}
     read = list(csv.reader(io.StringIO(out.getvalue(), newline="")))[1:]  # the oracle
     assert found == {
@@ -187,8 +187,15 @@ def test_a_mapping_that_cannot_be_read_says_why(tmp_path: Path, given: dict[str,
         for wrong in (tmp_path / "none.json", file):
             with pytest.raises((OpenError, ParseError)):
                 world.load(file, mapping=str(wrong))
-        with pytest.raises(ArgumentError, match="no table by its name"):
+        with pytest.raises(ArgumentError, match="not a table by its name"):
             world.load(__file__, mapping=True)
+
+
+def test_an_empty_table_is_called_empty(tmp_path: Path, world: World) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("\n")
+    with pytest.raises(ParseError, match="no column 'id'; it is empty$"):
+        world.load(file, mapping={"tableSchema": {"columns": [{"name": "id", "propertyUrl": f"{EX}p"}]}})
 
 
 def test_excel_and_json_lines_are_the_same_table(tmp_path: Path) -> None:
@@ -212,7 +219,7 @@ def test_excel_and_json_lines_are_the_same_table(tmp_path: Path) -> None:
         assert found[0] == found[1]
         assert Literal("=1+1") in {quad[2] for quad in found[0]}
         (tmp_path / "bad.jsonl").write_text('{"id": 1}\n[2]\n')
-        with pytest.raises(ParseError, match="line 2 is no JSON object"):
+        with pytest.raises(ParseError, match="line 2 is not a JSON object"):
             world.propose_mapping(tmp_path / "bad.jsonl")
         (tmp_path / "bad.xlsx").write_bytes(b"no book")
         with pytest.raises(ParseError, match="the table cannot be read"):

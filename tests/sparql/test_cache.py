@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 
 import worlds
 from tests.support import seams
-from worlds.sparql.cache import Cache
+from worlds.core.sparql.cache import Cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
 
@@ -254,7 +255,7 @@ for turn in range(1000):
 
 def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     random_ = random.Random(4)
-    for turn in range(8):
+    for turn in range(3):
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, str(path), str((turn + 1) * 10_000)], stdout=subprocess.PIPE, text=True
         )
@@ -337,6 +338,93 @@ def test_processes_at_once_all_answer(path: Path) -> None:
         assert child.returncode == 0, complaint
     with worlds.open(path, embedder=None) as world:
         assert len(numbers(world)) == ROWS + 18 * 20
+
+
+def loaded(tmp_path: Path, **options: Any) -> Path:
+    """A world whose process loads 3,000 quads, is not asked, and ends."""
+    target = tmp_path / "large.db"
+    with worlds.open(target, embedder=None, **options) as world:
+        world.load(turtle(range(3000)), format="turtle")
+    return target
+
+
+def builders(path: Path, seconds: float = 30) -> Iterator[int]:
+    """The processes that build an index beside a world, until there is one that is whole."""
+    until = time.monotonic() + seconds
+    while not generations(path) and time.monotonic() < until:
+        yield from (int(name.split("-")[1]) for name in on_disk(path))
+        time.sleep(0.005)
+
+
+def test_after_a_large_write_a_process_beside_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    seams.build_small_indexes_beside(monkeypatch, 1000)
+    caplog.set_level("INFO", "worlds")
+    path = loaded(tmp_path)
+    assert os.getpid() not in set(builders(path))
+    assert len(generations(path)) == 1
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(3000))
+        world.add([(f"{EX}{number}", f"{EX}n", number) for number in range(3000, 6000)])  # the store follows
+        assert numbers(world) == set(range(6000))
+    assert built(caplog) == []
+    with worlds.open(path, embedder=None) as world:  # while the next one may be built
+        world.load(turtle(range(6000, 9000)), format="turtle")
+        assert numbers(world) == set(range(9000))
+    assert built(caplog) == []
+
+
+@pytest.mark.parametrize("options", [{"sparql_index": "memory"}, {"encryption_key": "a long enough key"}])
+def test_no_process_builds_what_nobody_may_have_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    seams.build_small_indexes_beside(monkeypatch, 1000)
+    path = loaded(tmp_path, **options)
+    assert list(builders(path, 0.5)) == []
+    assert not Path(f"{path}-sparql").exists()
+
+
+def test_a_process_beside_may_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.build_small_indexes_beside(monkeypatch, 1000)
+    path = loaded(tmp_path)
+    for process in builders(path):
+        os.kill(process, signal.SIGKILL)
+        break
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(3000))
+        assert len(generations(path)) == 1
+
+
+def test_a_query_waits_for_who_builds_the_index(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "worlds")
+    found: list[set[int]] = []
+
+    def ask() -> None:
+        with worlds.open(path, embedder=None) as world:
+            found.append(numbers(world))
+
+    asking = threading.Thread(target=ask)
+    with Cache(str(path)).building():
+        asking.start()
+        asking.join(0.3)
+        assert asking.is_alive()
+        with worlds.open(path, embedder=None) as world:  # a writer does not
+            world.load(turtle([5000]), format="turtle")
+    asking.join()
+    assert found == [set(range(ROWS))]  # its state of the file
+    assert built(caplog) == [str(ROWS)]
+
+
+def test_a_world_is_restored_while_its_index_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.build_small_indexes_beside(monkeypatch, 1000)
+    with worlds.open(tmp_path / "other.db", embedder=None) as world:
+        world.load(turtle([1]), format="turtle")
+    path = loaded(tmp_path)
+    next(builders(path))
+    worlds.restore(tmp_path / "other.db", path)
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == {1}
 
 
 def test_a_world_as_of_a_time_takes_the_store_of_its_world(path: Path) -> None:

@@ -34,7 +34,7 @@ def test_the_setting_is_kept_in_the_file(tmp_path: Path) -> None:
         world.default_graph = "union"
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         assert world.default_graph == "union"
-        with pytest.raises(ValueError, match="default_graph is 'strict' or 'union', not 'all'"):
+        with pytest.raises(ValueError, match="default_graph must be 'strict' or 'union', not 'all'"):
             world.default_graph = "all"  # type: ignore[assignment]  # that is the point
         world.default_graph = "strict"
         assert world.default_graph == "strict"

@@ -13,8 +13,8 @@ import pytest
 import worlds
 from worlds.graph.query.evaluation import run
 from worlds.graph.query.expressions import plain, rewritten
-from worlds.graph.query.patterns import translated
 from worlds.graph.query.query import Query
+from worlds.graph.query.regular_expressions import translated
 
 PREFIXES = {"xsd": "http://www.w3.org/2001/XMLSchema#", "": "http://example.org/"}
 TABLE = [line.split("\t") for line in (Path(__file__).parent / "expressions.tsv").read_text().splitlines()[1:]]

@@ -47,7 +47,7 @@ def test_it_is_where_it_was_asked_for(tmp_path: Path) -> None:
         assert everything(world) == whole
     with worlds.open(embedder=None, sparql_index="disk") as world:  # there is no file to put it beside
         assert place(world) == "memory"
-    with pytest.raises(ValueError, match="sparql_index is one of 'auto', 'memory', 'disk', not 'fast'"):
+    with pytest.raises(ValueError, match="sparql_index must be one of 'auto', 'memory', 'disk', not 'fast'"):
         worlds.open(path, sparql_index="fast")  # type: ignore[arg-type]  # that is what is tested
 
 

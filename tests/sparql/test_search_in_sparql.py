@@ -379,7 +379,7 @@ def test_the_words_may_come_from_another_search(world: worlds.World) -> None:
     query = like.replace(block("?found", MANY), f"{words} {block('?other', ONE)} ?s ex:year ?y")
     assert as_names(ask(world, f"SELECT ?s {{ {query} }}")) == [("a",)]
     circle = f"{block('?a', '; w:text ?b')} {block('?b', '; w:text ?a').replace('?s', '?t')}"
-    assert "nothing around the search gives" in str(complaint(world, f"SELECT ?s {{ {circle} }}"))
+    assert "no pattern around the search binds" in str(complaint(world, f"SELECT ?s {{ {circle} }}"))
 
 
 def test_values_may_come_from_the_caller(world: worlds.World) -> None:
@@ -405,21 +405,21 @@ def test_one_block_searches_only_so_often(world: worlds.World) -> None:
         ("?hit w:qery 'x'", 6, "no property w:qery; the nearest that it has is w:query"),
         ("?hit w:query 'x' ; rdfs:label ?l", 20, "no property rdfs:label; the nearest that it has is w:label"),
         ("?hit w:query 'x' ; w:limit 'five'", 28, "w:limit takes a whole number, not \"five\""),
-        ("?hit w:query 'x' ; w:limit 0", 20, "w:limit: limit is a whole number from 1"),
+        ("?hit w:query 'x' ; w:limit 0", 20, "w:limit: limit must be a whole number from 1"),
         ("?hit w:query 'x' ; w:limit 1, 2", 20, "w:limit is given twice"),
-        ("?hit w:query 'x' ; w:mode 'both'", 20, "w:mode: mode is one of"),
+        ("?hit w:query 'x' ; w:mode 'both'", 20, "w:mode: mode must be one of"),
         ("?hit w:query 'x' ; w:type 'Rover'", 27, "w:type takes an IRI, not \"Rover\""),
         ("?hit w:query 'x' ; w:graph 'g'", 28, "w:graph takes an IRI or \"default\""),
         ("?hit w:query 'x' ; w:language 'not a tag'", 20, "w:language: languages takes language tags"),
         ("?hit w:query 'x' ; w:subclasses 'yes'", 33, "w:subclasses takes a boolean"),
-        ("?hit w:query 'x' ; w:score 1", 28, "w:score gives a value, so its object is a variable, not 1"),
+        ("?hit w:query 'x' ; w:score 1", 28, "w:score gives a value, so its object must be a variable, not 1"),
         ("?hit w:query 'x' ; w:where '?a ?b ?c'", 20, "w:where: where takes a SPARQL group pattern over ?subject"),
-        ("?hit w:query 'x' ; w:limit ?nowhere", 28, "nothing around the search gives ?nowhere one"),
+        ("?hit w:query 'x' ; w:limit ?nowhere", 28, "no pattern around the search binds ?nowhere"),
         ("?hit w:query <x:y>", 14, "w:query takes a text, not <x:y>"),
         ("?hit w:query [ w:limit 3 ]", 14, "neither a variable nor a value"),
         ("?hit w:query 'x OR' ; w:syntax 'fts5'", 6, "w:query: the FTS5 expression"),
-        ("?hit w:query 'x' . ?other w:limit 3", 20, "one search has one hit, ?hit"),
-        ("FILTER(?x > 1)", 1, "'FILTER' has no place in a search"),
+        ("?hit w:query 'x' . ?other w:limit 3", 20, "a search has one hit, ?hit"),
+        ("FILTER(?x > 1)", 1, "'FILTER' is not allowed in a search"),
         ("?hit w:subject ?s", 0, "a search needs w:query"),
     ],
 )  # fmt: skip
@@ -541,7 +541,7 @@ def test_jena_highlights(world: worlds.World) -> None:
     [
         ("?s text:query (rdfs:label)", "needs the words"),
         ("?s text:query ('x' 'fast')", "does not know 'fast'"),
-        ("(?s 'x') text:query 'x'", "this is a variable"),
+        ("(?s 'x') text:query 'x'", "this must be a variable, for an output"),
         ("?s text:query 'x', 'y'", "one list"),
         ("?s text:query/rdfs:label ?o", "text:query"),
         ("?s rdfs:label/text:query ?o", "text:query is the predicate"),

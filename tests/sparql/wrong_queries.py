@@ -135,12 +135,12 @@ WRONG = [
         ),
         (
             "SELECT ?s { ?s a s:Rover } LIMIT 99999999999999999999",
-            "column 34: LIMIT is a whole number of 19 digits at most",
+            "column 34: LIMIT must be a whole number of 19 digits at most",
             "SELECT ?s { ?s a s:Rover } LIMIT 9999999999999999999",
         ),
         (
             "SELECT ?s { ?s a s:Rover } OFFSET 00000000000000000000000099999999999999999999 LIMIT 2",
-            "OFFSET is a whole number of 19 digits at most",
+            "OFFSET must be a whole number of 19 digits at most",
             "SELECT ?s { ?s a s:Rover } OFFSET 0 LIMIT 2",
         ),
         (

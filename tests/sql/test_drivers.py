@@ -22,7 +22,7 @@ import worlds
 from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, QueryError, WorldsError
-from worlds.file.objects import normal
+from worlds.core.file.objects import normal
 from worlds.sql import drivers, texts
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE, ended_by
@@ -136,7 +136,7 @@ def test_what_only_libsql_has_is_refused_with_the_way(path: Path) -> None:
         worlds.open(path, embedder=None, driver="sqlite", vector_index=True)
     with pytest.raises(ValueError, match="a world on a server"):
         worlds.open("http://127.0.0.1:1/kb", embedder=None, driver="sqlite")
-    with pytest.raises(ValueError, match="driver is one of 'auto', 'libsql', 'sqlite', not 'duckdb'"):
+    with pytest.raises(ValueError, match="driver must be one of 'auto', 'libsql', 'sqlite', not 'duckdb'"):
         worlds.open(path, embedder=None, driver="duckdb")  # type: ignore[arg-type]  # on purpose
     assert not path.exists()
     with worlds.open(path, embedder=HashingEmbedder(), driver="sqlite") as world:
@@ -152,7 +152,7 @@ def test_the_environment_chooses(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with worlds.open(path, embedder=None) as world:
             assert world.driver == name
     monkeypatch.setenv(drivers.VARIABLE, "duckdb")
-    with pytest.raises(ValueError, match="driver is one of"):
+    with pytest.raises(ValueError, match="driver must be one of"):
         worlds.open(path, embedder=None)
 
 

@@ -122,6 +122,7 @@ STEPS: dict[str, Step] = {
     ),
     "undo": lambda w, c, f: w.undo(_revision(w, c)),
     "bind": lambda w, c, f: w.bind(c.choice("xyz") + "1", f"{EX}{c.choice('xyz')}/"),
+    "link_texts": lambda w, c, f: w.link_texts(propose=c.random() < 0.3),
     "merge": lambda w, c, f: w.merge(_thing(c), _thing(c), conflicts="kept"),
     "split": _split,
     "distinct": lambda w, c, f: w.distinct(_thing(c), _thing(c)),

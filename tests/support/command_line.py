@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import select
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner, Result
 
-from worlds.cli import app
+from worlds.doors.cli import app
 
 DATA = """\
 @prefix ex: <http://example.org/> .
@@ -28,6 +30,9 @@ ex:crate a ex:Thing ; rdfs:comment "A red box." .
 NAMED = '<http://example.org/g1> { <http://example.org/a> <http://example.org/note> "A red note in a graph." }'
 HERE = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+
+# A runner makes the tree of all commands for each command line, which takes longer than most of them: here, once.
+vars(testing)["_get_command"] = functools.cache(vars(testing)["_get_command"])
 
 
 def run(*args: str | Path, input: str | bytes | None = None) -> Result:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from worlds.cli import app
+from worlds.doors.cli import app
 
 
 def commands() -> dict[tuple[str, ...], Any]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rdflib import Literal, URIRef
 
 import worlds
-from worlds.texts.markdown import MARKDOWN
+from worlds.core.texts.markdown import MARKDOWN
 
 NOTE = URIRef("https://example.org/note")
 SCHEMA = "https://schema.org/"

@@ -15,8 +15,8 @@ from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, Implementation, TextContent
 
 import worlds
-from worlds.mcp.server import WorldServer
-from worlds.mcp.toolbox import Service
+from worlds.doors.mcp.server import WorldServer
+from worlds.doors.mcp.toolbox import Service
 
 ENVIRONMENT = {**os.environ, "WORLDS_CONFIG": os.devnull}
 

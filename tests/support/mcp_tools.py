@@ -15,14 +15,14 @@ READING = {
         "limit", "entity", "predicate", "graph", "author", "message", "since", "until", "before",
         "revision", "token_budget",
     ],
-    "provenance": ["subject", "predicate", "object", "graph", "token_budget"],
+    "provenance": ["subject", "predicate", "object", "graph", "why", "token_budget"],
     "validate": ["subjects", "timeout", "token_budget"],
     "search": [
         "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages",
         "where", "exclude", "min_similarity", "related", "rerank", "boost", "decay", "diversity",
-        "group_by", "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
+        "group_by", "per_subject", "cursor", "full_text", "facets", "sql", "entailed", "token_budget",
     ],
-    "context": ["question", "hops", "types", "language", "graphs", "as_of", "token_budget"],
+    "context": ["question", "hops", "types", "language", "graphs", "as_of", "entailed", "token_budget"],
     "brief": ["question", "graphs", "as_of", "token_budget"],
     "similar": [
         "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages", "where",
@@ -34,7 +34,7 @@ READING = {
     "contradictions": ["suggested", "kinds", "author", "entity", "graphs", "after", "limit", "token_budget"],
     "duplicates": ["types", "graphs", "score", "limit", "keep", "again", "between", "token_budget"],
     "report": ["after", "token_budget"],
-    "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
+    "sparql": ["query", "union", "limit", "format", "timeout", "entailed", "token_budget"],
 }  # fmt: skip
 PROPOSING = {
     "propose": ["why", "add", "remove", "merge", "confidence", "kind", "relies_on", "again"],

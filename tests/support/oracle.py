@@ -22,11 +22,11 @@ from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.fts import CREATE_TEXTS
 from worlds import SearchResults, TextPolicy, World
+from worlds.core.search.frequencies import LENGTH
+from worlds.core.texts.chunking import chunk_spans
+from worlds.core.texts.segmentation import segment
 from worlds.graph.terms import to_rdflib
-from worlds.search.frequencies import LENGTH
 from worlds.sql.connection import Connection
-from worlds.texts.chunking import chunk_spans
-from worlds.texts.segmentation import segment
 
 DEFAULT = ox.DefaultGraph()
 RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

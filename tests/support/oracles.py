@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -9,10 +10,10 @@ from typing import Any
 
 import worlds
 from worlds import World
-from worlds.memory.names import seen_through
-from worlds.server.api.operation import Operation
-from worlds.server.api.operations import operations
-from worlds.server.api.parameters import Parameter
+from worlds.doors.server.api.operation import Operation
+from worlds.doors.server.api.operations import operations
+from worlds.doors.server.api.parameters import Parameter
+from worlds.extras.memory.names import seen_through
 
 E = "https://e/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -88,6 +89,10 @@ _SHAPES = [
 ]
 
 
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
 def _each(names: str, values: list[Any]) -> dict[str, list[Any]]:
     return dict.fromkeys(names.split(), values)
 
@@ -101,12 +106,13 @@ BASE: Mapping[str, Any] = {
     "facts": [["Mars", "likes", "Venus"]], "quad": [f"{E}mars", f"{E}suffers", '"dust"'], "revision": 1,
     "text": "Mars is red.", "claim": "Mars likes Venus", "names": ["Mars"], "shapes": _SHAPES[0], "prefix": "x",
     "question": "Which?", "query": "SELECT * { ?s ?p ?o }", "changes": {"profiles": True}, "name": "Mars",
-    "label": "Mars",
-    "path": f"{E}nothing",
+    "label": "Mars", "kind": "entity", "of": f"{E}likes",
+    "path": f"{E}nothing", "content": _encoded(_QUADS[0]), "namespace": f"{E}new/",
 }  # fmt: skip
 """What a request has at least, by the names of parameters."""
 VALUES: Mapping[str, list[Any]] = {
-    **_each("iri kept a b entity form type", _IRIS), "subject": [*_IRIS, f"{E}mars"],
+    **_each("iri kept a b entity form type to away parent", _IRIS), "of": [*_IRIS, *_PREDICATES],
+    "subject": [*_IRIS, f"{E}mars"],
     **_each("object cites", [*_IRIS, '"asthma"']), "predicate": _PREDICATES,
     **_each("subjects iris others types", [[one] for one in _IRIS]),
     "merge": [pair for one in _IRIS for pair in ([f"{E}mars", one], [one, f"{E}mars"])],
@@ -124,6 +130,7 @@ VALUES: Mapping[str, list[Any]] = {
         [["Mars", f"{E}sufferx", '"asthma"']], [[f"{E}hidden", f"{E}hates", '"asthma"']],
     ],
     "update": _UPDATES, "shapes": _SHAPES, "id": [*range(1, 9)], "revision": [*range(1, 9), 99], "as_of": ["2021"],
+    "content": list(map(_encoded, _QUADS)),
     "supersede": ["functional"], "question": _WORDS[:2], "scope": [["user", "ann"], ["user", "nobody"]],
     "query": [f"{form} {{ {one} }}" for one in _PATTERNS for form in ("SELECT *", "ASK")], "base": [1, 4, 5],
     "undo": [*range(1, 9), 99], "before": [*range(1, 9)], "after": [*range(8)], "at": [*range(1, 9)],
@@ -144,6 +151,8 @@ def requests() -> Iterator[tuple[Operation, dict[str, Any]]]:
         least = {one.name: _least(one) for one in places if one.required}
         if operation.name in ("propose", "rehearsal", "quads"):
             least["add"] = ["<urn:x> <urn:y> <urn:z> ."]
+        elif operation.name in ("try_file", "load_file"):
+            least["name"] = "a.nq"
         elif operation.name == "provenance":
             least["subject"] = f"{E}mars"
         yield operation, least

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+import pytest
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
@@ -14,6 +17,10 @@ CHROMIUM = next(
 EX = "https://worlds.example/space/"
 WIDE = {"width": 1280, "height": 900}
 SMALL = {"width": 360, "height": 740}
+SMALLEST = {"width": 320, "height": 640}
+AXE = """async () => (await axe.run(document)).violations.map(
+    ({id, nodes}) => [id, ...nodes.map(({html}) => html.slice(0, 120))])"""
+CHECKS = Path(__file__).with_name("page_checks.js").read_text("utf-8")
 # A page that loaded an image or ran a handler out of this data would say so.
 HOSTILE = f"""
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -38,6 +45,17 @@ class Tab:
         self.page.goto("about:blank")
         self.page.goto(f"{self.url}#{urlencode(state, doseq=True)}")
         return self.page
+
+    def dialogs(self, *, accept: bool) -> list[str]:
+        """The messages of the dialogs that the page opens from now on, each of which is accepted or dismissed."""
+        messages: list[str] = []
+
+        def asked(dialog: Any) -> None:
+            messages.append(dialog.message)
+            (dialog.accept if accept else dialog.dismiss)()
+
+        self.page.on("dialog", asked)
+        return messages
 
     def watch(self) -> None:
         """Note errors, what breaks the policy, and requests to anybody but the server."""
@@ -66,6 +84,20 @@ def expect(found: Any) -> Any:
     from playwright import sync_api
 
     return sync_api.expect(found)
+
+
+def expect_readable(page: Any, view: str, *further: dict[str, int]) -> None:
+    """A view fits by rules of our own, in further windows too, and by those of axe-core in two, in both themes."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is in the dev extra")
+    page.evaluate(Path(axe.__path__[0], "axe.min.js").read_text("utf-8"))
+    for viewport in (*further, SMALL, WIDE):
+        page.set_viewport_size(viewport)
+        wrong = page.evaluate(CHECKS)
+        assert wrong == [], (view, viewport, wrong)
+        for scheme in ("light", "dark") if viewport not in further else ():
+            page.emulate_media(color_scheme=scheme)
+            wrong = page.evaluate(AXE)
+            assert wrong == [], (view, viewport, scheme, wrong)
 
 
 def first_labels(page: Any) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from worlds import World
-from worlds.server.workers.jobs import job
+from worlds.doors.server.workers.jobs import job
 
 
 @job("prepare")

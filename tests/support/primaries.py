@@ -19,9 +19,9 @@ import pytest
 
 import worlds
 from worlds import World
-from worlds.remote.primary import SQLD, Primary
-from worlds.remote.pushing import push
-from worlds.remote.status import Folder, Status
+from worlds.extras.remote.file_transfer import push
+from worlds.extras.remote.primary import SQLD, Primary
+from worlds.extras.remote.status import Folder, Status
 
 EX = "http://example.org/"
 RED = f'<{EX}a> <{EX}p> "red kite" .'.encode()

@@ -17,8 +17,8 @@ from tests.support.oracle import (
     Chunk,
 )
 from worlds import World
+from worlds.core.vectors.codes import sign_codes
 from worlds.graph.terms import to_oxigraph
-from worlds.vectors.codes import sign_codes
 
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -33,7 +33,12 @@ class ForGood:
 
 def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     """Let a world of so many quads have its SPARQL index on disk; otherwise it takes 100,000."""
-    monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
+    monkeypatch.setattr("worlds.core.sparql.index.DISK_FROM", quads)
+
+
+def build_small_indexes_beside(monkeypatch: Setter, quads: int) -> None:
+    """Let a process build the SPARQL index after a write of so many quads; otherwise it takes 100,000."""
+    monkeypatch.setattr("worlds.core.sparql.index.BESIDE_FROM", quads)
 
 
 def hide_driver(monkeypatch: Setter, name: str) -> None:
@@ -43,75 +48,73 @@ def hide_driver(monkeypatch: Setter, name: str) -> None:
 
 def set_the_clock(monkeypatch: Setter, clock: Callable[[], datetime.datetime]) -> None:
     """Let facts begin and end by another clock."""
-    monkeypatch.setattr("worlds.validity.times.clock", clock)
+    monkeypatch.setattr("worlds.extras.facts.times.clock", clock)
 
 
 def hold_few_terms(monkeypatch: Setter) -> None:
     """Let the SPARQL index be built of terms read block by block; otherwise it takes four million terms."""
-    monkeypatch.setattr("worlds.sparql.filling.HELD", 0)
+    monkeypatch.setattr("worlds.core.sparql.filling.HELD", 0)
 
 
 def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
     """Let the first query on disk be enough to move the index to memory; otherwise it takes half a second and more."""
-    monkeypatch.setattr("worlds.sparql.index.PATIENCE", 0.0)
-    monkeypatch.setattr("worlds.sparql.index.MOVED", 1e12)
+    monkeypatch.setattr("worlds.core.sparql.index.PATIENCE", 0.0)
+    monkeypatch.setattr("worlds.core.sparql.index.MOVED", 1e12)
 
 
 def move_indexes_slowly(monkeypatch: Setter) -> None:
     """Let each query move three quads to memory; otherwise it is what a tenth of a second suffices for."""
-    monkeypatch.setattr("worlds.sparql.moving.SLICE", -1.0)
-    monkeypatch.setattr("worlds.sparql.moving.AT_ONCE", 3)
+    monkeypatch.setattr("worlds.core.sparql.moving.SLICE", -1.0)
+    monkeypatch.setattr("worlds.core.sparql.moving.AT_ONCE", 3)
 
 
 def parse_beside_from(monkeypatch: Setter, size: int) -> None:
     """Let documents of so many bytes together be parsed in a process of their own; otherwise it takes six million."""
-    monkeypatch.setattr("worlds.quads.beside.WORTH", size)
+    monkeypatch.setattr("worlds.core.quads.beside.WORTH", size)
 
 
 def read_in_small_blocks(monkeypatch: Setter, quads: int) -> None:
     """Let documents be read in blocks of so many quads, and two texts be indexed at once; otherwise it is 20,000."""
-    monkeypatch.setattr("worlds.quads.reader.SLICE", quads)
-    monkeypatch.setattr("worlds.quads.reader.BLOCK", quads)
-    monkeypatch.setattr("worlds.texts.chunks.INDEXED_AT_ONCE", 2)
+    monkeypatch.setattr("worlds.core.quads.reader.SLICE", quads)
+    monkeypatch.setattr("worlds.core.quads.reader.BLOCK", quads)
+    monkeypatch.setattr("worlds.core.texts.chunks.INDEXED_AT_ONCE", 2)
 
 
 def take_native_indexes(monkeypatch: Setter, vectors: int) -> None:
     """Let searches without a filter take the native index from so many vectors on; otherwise from four million."""
-    monkeypatch.setattr("worlds.search.plans.INDEX_FROM", vectors)
-    monkeypatch.setattr("worlds.search.plans.EXACT", 1)
+    monkeypatch.setattr("worlds.core.search.plans.INDEX_FROM", vectors)
+    monkeypatch.setattr("worlds.core.search.plans.EXACT", 1)
 
 
 def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     """Let the full-text index be asked for each eligible text alone, or never; otherwise where that costs less."""
-    monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)
+    monkeypatch.setattr("worlds.core.search.statement.LISTED", -1 if always else 1e9)
 
 
 def read_quads_in_pages(monkeypatch: Setter, quads: int) -> None:
     """Let so many quads be read at a time; otherwise it is 50,000."""
-    monkeypatch.setattr("worlds.quads.rows.BLOCK", quads)
+    monkeypatch.setattr("worlds.core.quads.rows.BLOCK", quads)
 
 
 def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
-    """Let words be found by posting lists in memory, of so many postings together, or never; otherwise from 200 texts
-    on.
-    """
-    monkeypatch.setattr("worlds.search.statement.LISTS_FROM", 0 if always else 1e9)
-    monkeypatch.setattr("worlds.search.statement.LISTED", 1e9)
-    monkeypatch.setattr("worlds.search.postings.MOST", postings)
-    monkeypatch.setattr("worlds.search.postings.MORE", 0)
+    """Let words be found by posting lists in memory, of so many postings together, or never, and never text by text."""
+    monkeypatch.setattr("worlds.core.search.statement.LISTS", always)
+    monkeypatch.setattr("worlds.core.search.statement.LISTED", 1e9)
+    monkeypatch.setattr("worlds.core.search.postings.MOST", postings)
+    monkeypatch.setattr("worlds.core.search.postings.MORE", 0)
 
 
 def narrow_candidates(monkeypatch: Setter) -> None:
     """Let candidates be narrowed where they are more than 250; otherwise more than 3,000 are."""
-    monkeypatch.setattr("worlds.vectors.codes.MANY", 250)
+    monkeypatch.setattr("worlds.core.vectors.codes.MANY", 250)
 
 
 def take_filters_for_wide(monkeypatch: Setter) -> None:
     """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
-    monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)
-    monkeypatch.setattr("worlds.search.filters.MANY_SUBJECTS", 0)
-    monkeypatch.setattr("worlds.search.filters.A_SUBJECT", 1e9)
-    monkeypatch.setattr("worlds.search.filters.A_QUAD", 1e9)
+    monkeypatch.setattr("worlds.core.search.filters.FEW_SUBJECTS", -1)
+    monkeypatch.setattr("worlds.core.search.filters.MANY_SUBJECTS", 0)
+    monkeypatch.setattr("worlds.core.search.filters.A_SUBJECT", 1e9)
+    monkeypatch.setattr("worlds.core.search.filters.A_QUAD", 1e9)
 
 
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -121,29 +124,29 @@ def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> Non
 
 def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let what explains an empty answer take as long as it does on a busy machine."""
-    monkeypatch.setattr("worlds.sparql.notes.SECONDS", seconds)
-    monkeypatch.setattr("worlds.search.notes.SECONDS", seconds)
+    monkeypatch.setattr("worlds.core.sparql.notes.SECONDS", seconds)
+    monkeypatch.setattr("worlds.core.search.notes.SECONDS", seconds)
 
 
 def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Let the page's editor be looked for here, not where the clone has it, or has it not."""
-    monkeypatch.setattr("worlds.server.bundle.VENDOR", folder)
+    monkeypatch.setattr("worlds.doors.server.bundle.VENDOR", folder)
 
 
 def without_node(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """As where there is no Node.js, neither on the PATH nor from PyPI."""
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr("worlds.server.bundle.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("worlds.doors.server.bundle.importlib.util.find_spec", lambda name: None)
 
 
 def let_no_union_fit(monkeypatch: Setter) -> None:
     """No union of a group's worlds fits into memory."""
-    monkeypatch.setattr("worlds.groups.asking.SHARE", 0.0)
+    monkeypatch.setattr("worlds.groups.union_queries.SHARE", 0.0)
 
 
 def give_services_few_solutions(monkeypatch: Setter, most: int) -> None:
     """Let a SERVICE of a group have so many solutions; otherwise it may have a million."""
-    monkeypatch.setattr("worlds.groups.asking.ROWS", most)
+    monkeypatch.setattr("worlds.groups.union_queries.ROWS", most)
 
 
 def call_short(monkeypatch: Setter, seconds: float) -> None:
@@ -163,5 +166,10 @@ def tell_evaluations(monkeypatch: Setter, told: Callable[[], object]) -> None:
 
 def walk_few_paths(monkeypatch: Setter, deep: int, dense: int) -> None:
     """Let paths without end be closed from so many steps on, 30 otherwise, and be kept as bits up to so many nodes."""
-    monkeypatch.setattr("worlds.rules.paths.DEEP", deep)
-    monkeypatch.setattr("worlds.rules.paths.DENSE", dense)
+    monkeypatch.setattr("worlds.extras.shapes.paths.DEEP", deep)
+    monkeypatch.setattr("worlds.extras.shapes.paths.DENSE", dense)
+
+
+def keep_small_orders_in_step(monkeypatch: Setter) -> None:
+    """Let the order of three entities be kept and mended; otherwise it takes a thousand."""
+    monkeypatch.setattr("worlds.extras.entities.label_order.WORTH", 3)

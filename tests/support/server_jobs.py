@@ -11,7 +11,7 @@ from typing import Any
 
 import worlds
 from worlds import QueryError, World
-from worlds.server.workers.jobs import job
+from worlds.doors.server.workers.jobs import job
 
 
 @job("process")
@@ -57,7 +57,7 @@ def fail(world: World, *, how: str) -> None:
     if how == "embedder":
         raise worlds.EmbedderError("the key is wrong", kind="auth")
     if how == "value":
-        raise ValueError("limit is a whole number")
+        raise ValueError("limit must be a whole number")
     if how == "panic":
         raise type("PanicException", (BaseException,), {})("in an extension module")
     if how == "bug":

@@ -16,9 +16,9 @@ from typer import Context
 from typer.models import OptionInfo
 
 import worlds
-from worlds.mcp.server import WorldServer
-from worlds.mcp.toolbox import Service
-from worlds.search.options import REQUIRED
+from worlds.core.search.options import REQUIRED
+from worlds.doors.mcp.server import WorldServer
+from worlds.doors.mcp.toolbox import Service
 
 KEPT = Path(__file__).with_name("surface.txt")
 _WORDS = ("description", "title", "example", "examples")
@@ -37,7 +37,7 @@ def surface() -> str:
 
 def commands() -> dict[str, Any]:
     """The options of each command."""
-    from worlds.cli.commands import app
+    from worlds.doors.cli.commands import app
 
     found: dict[str, Any] = {}
 
@@ -68,7 +68,7 @@ def _option(one: inspect.Parameter) -> dict[str, Any]:
 
 def operations() -> dict[str, Any]:
     """The parameters of each operation over HTTP, with the fields of its body."""
-    from worlds.server.api.operations import operations as table
+    from worlds.doors.server.api.operations import operations as table
 
     return {
         f"{one.method} {one.path or '/'} ({one.name}, {one.level})": {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from worlds import World
-from worlds.quads.dictionary import Dictionary
+from worlds.core.quads.dictionary import Dictionary
 from worlds.sql.connection import Row
 from worlds.world import connection_of
 

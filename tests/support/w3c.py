@@ -135,7 +135,8 @@ def manifest_tests(path: str) -> Iterator[W3CTest]:
     iri = BASE + path
     graph = _Graph(ox.parse(files()[path], ox.RdfFormat.TURTLE, base_iri=iri))
     for included in graph.lists(MF + "include"):
-        yield from manifest_tests(included.value.removeprefix(BASE))
+        if included.value != BASE + "rdf/rdf11/rdf-mt/manifest.ttl":  # which the archive has not
+            yield from manifest_tests(included.value.removeprefix(BASE))
     for entry in graph.lists(MF + "entries"):
         if test := _test(graph, entry, str(PurePosixPath(path).parent)):
             yield test

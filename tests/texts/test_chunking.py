@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.texts.chunking import chunk_spans, estimate_tokens
-from worlds.texts.markdown import Block, blocks, looks_like_markdown
+from worlds.core.texts.chunking import chunk_spans, estimate_tokens
+from worlds.core.texts.markdown import Block, blocks, looks_like_markdown
 
 
 def chunks(text: str, **options: Any) -> list[str]:

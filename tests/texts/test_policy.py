@@ -14,8 +14,8 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from worlds import ChunkSize, TextPolicy, World
-from worlds.search.words import to_match
-from worlds.texts.policy import DEFAULT_ROLES, ROLES
+from worlds.core.search.words import expression, read_query
+from worlds.core.texts.policy import DEFAULT_ROLES, ROLES
 
 EX = "http://example.org/"
 P = EX + "p"
@@ -166,4 +166,4 @@ def test_a_failed_change_keeps_the_index(world: World) -> None:
 def test_no_words_fail_the_trigram_index(world: World, words: str) -> None:
     world.policy = TextPolicy(tokenizer="trigram")
     found(world, words)
-    assert (to_match(words, "trigram") or '""').count('"') % 2 == 0
+    assert (expression(*read_query(words, "trigram")) or '""').count('"') % 2 == 0

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.fts import CREATE_TEXTS
-from worlds.texts.segmentation import SEPARATOR, SIGNS, UNSPACED, as_marked, fold, segment
+from worlds.core.texts.segmentation import SEPARATOR, SIGNS, UNSPACED, as_marked, fold, segment
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import add_texts
 from worlds import ReadOnlyError, World, WorldsError
-from worlds.vectors.index import NativeIndex
+from worlds.core.vectors.index import NativeIndex
 from worlds.world import connection_of
 
 WIDE = 384 * 60  # dimensions of which "auto" keeps 50 vectors

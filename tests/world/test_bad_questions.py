@@ -27,7 +27,7 @@ def test_what_is_no_text_to_search(kept: Any, text: object) -> None:
     for verb in (kept.search, kept.search_sql):
         with pytest.raises(TypeError, match="a search takes a str, not"):
             verb(text)
-    with pytest.raises(TypeError, match="a query is a str, not"):
+    with pytest.raises(TypeError, match="a query must be a str, not"):
         kept.query(text)
 
 
@@ -71,17 +71,17 @@ def test_wrong_values_of_search(kept: Any, option: str, values: list[object]) ->
 @pytest.mark.parametrize(
     ("verb", "given", "said"),
     [
-        ("propose_all", {"findings": "x"}, "findings is a list, not 'x'"),
-        ("accept_all", {"ids": 5}, "ids is a list or a mapping, not 5"),
-        ("query", {"query": "ASK {}", "default_graphs": EX}, f"default_graphs is a list, not '{EX}'"),
-        ("query", {"query": "ASK {}", "union": "yes"}, "union is True or False, not 'yes'"),
+        ("propose_all", {"findings": "x"}, "findings must be a list, not 'x'"),
+        ("accept_all", {"ids": 5}, "ids must be a list or a mapping, not 5"),
+        ("query", {"query": "ASK {}", "default_graphs": EX}, f"default_graphs must be a list, not '{EX}'"),
+        ("query", {"query": "ASK {}", "union": "yes"}, "union must be True or False, not 'yes'"),
         ("query", {"query": "ASK {}", "allow_network": 5}, "True or False or a text or a list of texts, not 5"),
         ("query", {"query": "ASK {}", "allow_network": [5]}, r"or a list of texts, not \[5\]"),
-        ("schema", {"matching": ["x"]}, r"matching is a str, not \['x'\]"),
-        ("history", {"message": []}, r"message is a str, not \[\]"),
-        ("duplicates", {"between": 1.5}, "between is a list, not 1.5"),
-        ("suggest_links", {"minimum": "x"}, "minimum is a number, not 'x'"),
-        ("contradictions", {"after": True}, "after is a whole number, not True"),
+        ("schema", {"matching": ["x"]}, r"matching must be a str, not \['x'\]"),
+        ("history", {"message": []}, r"message must be a str, not \[\]"),
+        ("duplicates", {"between": 1.5}, "between must be a list, not 1.5"),
+        ("suggest_links", {"score": "x"}, "score must be a number, not 'x'"),
+        ("contradictions", {"after": True}, "after must be a whole number, not True"),
     ],
 )
 def test_wrong_arguments_of_verbs(kept: Any, verb: str, given: dict[str, Any], said: str) -> None:
@@ -91,7 +91,7 @@ def test_wrong_arguments_of_verbs(kept: Any, verb: str, given: dict[str, Any], s
 
 def test_booleans_of_numpy_are_booleans_and_no_numbers(kept: Any) -> None:
     assert kept.query("ASK {}", union=np.bool_(True), allow_network=np.bool_(False))
-    with pytest.raises(TypeError, match="after is a whole number, not True"):
+    with pytest.raises(TypeError, match="after must be a whole number, not True"):
         kept.contradictions(after=np.bool_(True))
 
 
@@ -102,7 +102,7 @@ def test_an_argument_of_no_form_is_named_by_every_verb(kept: Any) -> None:
             if annotation.startswith(("Iterable", "Sequence[object]")) or annotation in ("bool", "bool | None"):
                 named += 1
                 for thing in (Thing(), 1.5):
-                    with pytest.raises(TypeError, match=f"^{name} is .*, not {thing!r}$"):
+                    with pytest.raises(TypeError, match=f"^{name} must be .*, not {thing!r}$"):
                         getattr(kept, verb)(**{name: thing})
     assert named > 60
 

@@ -106,21 +106,21 @@ def test_what_is_no_source(kept: Any, source: object) -> None:
     ("options", "kind", "said"),
     [
         ({"format": "foo"}, ValueError, "'foo' is not a format: use one of turtle"),
-        ({"format": 3}, TypeError, "format is a str, not 3"),
+        ({"format": 3}, TypeError, "format must be a str, not 3"),
         ({"graph": "http://a/b c"}, ValueError, "'http://a/b c' is not an IRI"),
         ({"graph": "nowhere:x"}, ValueError, "the prefix 'nowhere:' is not known.*<nowhere:x>"),
-        ({"graph": '"text"'}, ValueError, "a graph is named by an IRI"),
+        ({"graph": '"text"'}, ValueError, "a graph must be named by an IRI"),
         ({"graph": ""}, ValueError, "'' is neither an IRI nor a name"),
         ({"graph": 3}, TypeError, r"3 \(int\) is not an RDF term"),
         ({"graph": []}, TypeError, "is not an RDF term"),
-        ({"mode": "upsert"}, ValueError, "mode is 'merge' or 'replace', not 'upsert'"),
+        ({"mode": "upsert"}, ValueError, "mode must be 'merge' or 'replace', not 'upsert'"),
         ({"mode": None}, ValueError, "not None"),
         ({"base": "x"}, ValueError, "the base 'x' is not an absolute IRI"),
         ({"base": "http://a/b c"}, ValueError, "Invalid IRI"),
-        ({"base": 3}, TypeError, "base is a str, not 3"),
-        ({"author": 3}, TypeError, "author is a str, not 3"),
+        ({"base": 3}, TypeError, "base must be a str, not 3"),
+        ({"author": 3}, TypeError, "author must be a str, not 3"),
         ({"author": "a\0b"}, ValueError, "U\\+0000"),
-        ({"message": b"why"}, TypeError, "message is a str, not b'why'"),
+        ({"message": b"why"}, TypeError, "message must be a str, not b'why'"),
         ({"message": "\ud800"}, ValueError, "surrogate"),
         ({"progress": 3}, TypeError, "not callable"),
     ],
@@ -201,20 +201,20 @@ def test_triple_terms_nested_too_deep(kept: Any) -> None:
         ((EX, P, b"x"), TypeError, r"b'x' \(bytes\) is not an RDF term"),
         ((None, P, '"x"'), TypeError, "None"),
         ((3, P, '"x"'), TypeError, "3"),
-        (('"text"', P, '"x"'), ValueError, "a subject is an IRI or a blank node, a predicate an IRI"),
-        ((EX, '"text"', '"x"'), ValueError, "a subject is"),
-        ((EX, "_:b", '"x"'), ValueError, "a subject is"),
-        ((ox.Triple(ox.NamedNode(EX), ox.NamedNode(P), ox.NamedNode(EX)), P, '"x"'), ValueError, "a subject is"),
-        ((EX, P, '"x"', '"graph"'), ValueError, "a graph is named by an IRI"),
+        (('"text"', P, '"x"'), ValueError, "a subject must be an IRI or a blank node, a predicate an IRI"),
+        ((EX, '"text"', '"x"'), ValueError, "a subject must be"),
+        ((EX, "_:b", '"x"'), ValueError, "a subject must be"),
+        ((ox.Triple(ox.NamedNode(EX), ox.NamedNode(P), ox.NamedNode(EX)), P, '"x"'), ValueError, "a subject must be"),
+        ((EX, P, '"x"', '"graph"'), ValueError, "a graph must be named by an IRI"),
         ((EX, P, '"x"', 3), TypeError, "3"),
-        ((EX, P), TypeError, "a quad is a tuple of three or four terms"),
-        ((EX, P, '"x"', None, None), TypeError, "a quad is a tuple"),
-        ((), TypeError, "a quad is a tuple"),
-        (b"abc", TypeError, "a quad is a tuple"),
-        (3, TypeError, "a quad is a tuple"),
-        (None, TypeError, "a quad is a tuple"),
-        ({EX, P, '"x"'}, TypeError, "a quad is a tuple"),
-        (iter((EX, P, '"x"')), TypeError, "a quad is a tuple"),
+        ((EX, P), TypeError, "a quad must be a tuple of three or four terms"),
+        ((EX, P, '"x"', None, None), TypeError, "a quad must be a tuple"),
+        ((), TypeError, "a quad must be a tuple"),
+        (b"abc", TypeError, "a quad must be a tuple"),
+        (3, TypeError, "a quad must be a tuple"),
+        (None, TypeError, "a quad must be a tuple"),
+        ({EX, P, '"x"'}, TypeError, "a quad must be a tuple"),
+        (iter((EX, P, '"x"')), TypeError, "a quad must be a tuple"),
     ],
 )
 def test_wrong_quads(kept: Any, verb: str, quad: object, kind: type[Exception], said: str) -> None:
@@ -228,7 +228,7 @@ def test_what_are_no_quads(kept: Any, quads: object) -> None:
     for verb in (kept.add, kept.remove):
         with pytest.raises(TypeError):
             verb(quads)
-    with pytest.raises(TypeError, match="one quad alone is given as a list of one"):
+    with pytest.raises(TypeError, match="give a single quad in a list"):
         kept.add(A_QUAD)
 
 
@@ -246,7 +246,7 @@ def test_what_rdflib_holds_but_rdf_does_not_allow(kept: Any) -> None:
     graph = rdflib.Graph()
     graph.add((rdflib.Literal("no subject"), rdflib.URIRef(P), rdflib.Literal("x")))
     for verb in (kept.load, kept.add):
-        with pytest.raises(ParseError, match="rdflib holds what is not RDF"):
+        with pytest.raises(ParseError, match="the rdflib graph holds a triple that is not RDF"):
             verb(graph)
 
 
@@ -283,7 +283,7 @@ def test_prefixes_of_a_graph_that_sparql_does_not_allow_are_left_out() -> None:
 
 @pytest.mark.parametrize("policy", [None, 3, "x", {}])
 def test_what_is_no_policy(kept: Any, policy: object) -> None:
-    with pytest.raises(TypeError, match="a policy is a TextPolicy, not"):
+    with pytest.raises(TypeError, match="a policy must be a TextPolicy, not"):
         kept.policy = policy
 
 

@@ -22,7 +22,7 @@ from worlds import (
 def test_what_is_no_path(kept: Any, target: object) -> None:
     opening: Any = worlds.open
     for verb in (kept.export, kept.backup, opening):
-        with pytest.raises(TypeError, match=r"a path is a str or an os\.PathLike of one, not"):
+        with pytest.raises(TypeError, match=r"a path must be a str or an os\.PathLike of one, not"):
             verb(target)
 
 

@@ -46,7 +46,7 @@ def world() -> World:
     return made
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_scope_answers_as_a_world_that_holds_nothing_else(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seams.wait_for_hints(monkeypatch, 60.0)
     compare(seed, 40)
@@ -79,7 +79,7 @@ def compare(seed: int, count: int) -> None:
         assert not scope.check().problems
 
 
-@pytest.mark.parametrize("seed", range(20, 28))
+@pytest.mark.parametrize("seed", range(20, 23))
 def test_a_scope_is_written_as_a_world_that_holds_nothing_else(seed: int) -> None:
     chosen = random.Random(seed)
     steps, inside = scoping.history(chosen, 3, 14)
@@ -129,7 +129,7 @@ def test_what_is_cached_is_another_scope_s(world: World) -> None:
     with pytest.raises(ReadOnlyError, match="outside of the scope"):
         mine_again = world.only(graphs=MINE)
         mine_again.only(graphs=[MINE, OUTSIDE])
-    with pytest.raises(ValueError, match="one graph at least"):
+    with pytest.raises(ValueError, match="at least one graph"):
         world.only(graphs=[])
 
 

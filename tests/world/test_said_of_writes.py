@@ -36,12 +36,12 @@ def test_a_triple_term_can_be_written_as_a_text(world: worlds.World) -> None:
 def test_a_change_that_waits_is_not_proposed_again(world: worlds.World) -> None:
     add = [("ex:z", "ex:hasPart", "ex:b")]
     first = world.propose(add=add, why="the parts list")
-    with pytest.raises(ConflictError, match=f"proposal {first.id} waits already, with the same change"):
+    with pytest.raises(ConflictError, match=f"proposal {first.id} has the same change"):
         world.propose(add=add, author="somebody else")
     assert world.propose(add=[*add, ("ex:z", "ex:price", 7)]).id == first.id + 1, "another change"
     both = [("ex:y", "ex:price", 1), ("ex:x", "ex:price", 2)]
     second = world.propose(add=both)
-    with pytest.raises(ConflictError, match=f"proposal {second.id} waits already"):
+    with pytest.raises(ConflictError, match=f"proposal {second.id} has the same change"):
         world.propose(add=both[::-1])
     world.reject(first.id, "no")
     assert world.propose(add=add, why="once more").status == "open", "one that was decided waits no more"
@@ -50,7 +50,7 @@ def test_a_change_that_waits_is_not_proposed_again(world: worlds.World) -> None:
 def test_a_proposal_without_a_change_says_what_it_needs(world: worlds.World) -> None:
     with pytest.raises(ArgumentError, match="quads to add or remove, an update, or entities to merge"):
         world.propose(why="because")
-    with pytest.raises(ValueError, match="the world is so already"):
+    with pytest.raises(ValueError, match="the world has it already"):
         world.propose(add=[("ex:a", "ex:price", 5)])
 
 
@@ -59,9 +59,9 @@ def test_a_context_says_what_the_question_names(world: worlds.World) -> None:
     world.add([("ex:newton", "ex:note", '"He saw an apple fall from a tree, they say, and thought of the Moon"')])
     found = world.context("What is Apollo 11?")
     assert (found.named, str(found.entities[0].iri)) == (1, "http://example.org/apollo")
-    assert not [note for note in found.notes if "names nothing" in note]
+    assert not [note for note in found.notes if "names no entity" in note]
     found = world.context("Who is the boss of apple?")
     assert (found.named, [entity.label for entity in found.entities]) == (0, ["Isaac Newton"])
-    assert [note for note in found.notes if "names nothing that this world knows" in note]
+    assert [note for note in found.notes if "names no entity of this world" in note]
     found = world.context("blorbl frobnicate")
     assert "Nothing in this world bears on the question." in found.notes

@@ -31,8 +31,8 @@ from worlds.adapters.metadata import (
     to_value,
 )
 from worlds.aio import awaited, in_thread
-from worlds.documents.reading import DOCUMENT, TEXT
-from worlds.embedders.adapted import AdaptedEmbedder
+from worlds.core.embedders.adapted import AdaptedEmbedder
+from worlds.core.texts.policy import DOCUMENT, TEXT
 from worlds.graph.terms import to_oxigraph
 
 try:
@@ -50,7 +50,7 @@ except ImportError as error:
 __all__ = ["LangChainEmbedder", "WorldsEmbeddings", "WorldsRetriever", "WorldsVectorStore"]
 
 DOCUMENTS: Final = "urn:worlds:document:"
-"""What the IRI of a document begins with whose id is no absolute IRI itself."""
+"""The start of the IRI of a document whose id is no absolute IRI itself."""
 
 _TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _CLASS = ox.NamedNode(DOCUMENT)
@@ -146,7 +146,7 @@ class WorldsRetriever(BaseRetriever, extra="allow"):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say of the last question and its answer, as `SearchResults.notes`."""
+        """The notes on the last question and its answer, as `SearchResults.notes`."""
         return tuple(self._notes)
 
     def _get_relevant_documents(
@@ -160,7 +160,7 @@ class WorldsRetriever(BaseRetriever, extra="allow"):
             told = found.to_dict()
             return [Document(page_content=told.pop("text"), metadata=told)] if found.facts else []
         if content not in ("text", "snippet"):
-            raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
+            raise ValueError(f"content must be 'text', 'snippet' or 'context', not {content!r}")
         hits = self.world.search(query, **_search_options(asked))
         self._notes = hits.notes
         return [
@@ -237,7 +237,7 @@ class WorldsVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """What embeds the documents and questions."""
+        """The model that embeds documents and questions."""
         if self._embedding is None and self.world.embedder is not None:
             self._embedding = WorldsEmbeddings(self.world.embedder)
         return self._embedding
@@ -252,7 +252,7 @@ class WorldsVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Write texts as one revision, and give their ids: those given, else new ones.
+        """Write texts as one revision, and return their ids, given or new.
 
         What this store wrote of an id before is replaced; what else the world says of it stays. ValueError where the
         lists differ in length, TypeError for metadata that are neither JSON values nor dates.
@@ -287,7 +287,7 @@ class WorldsVectorStore(VectorStore):
         return True
 
     def _replace(self, subjects: Sequence[Any], quads: list[tuple[Any, ...]]) -> None:
-        """Put quads in the place of the documents of these subjects; what is in both is left alone."""
+        """Replace the documents of these subjects by `quads`; quads in both are left alone."""
         old = {_plain(quad) for subject in subjects for quad in self._of(subject)}
         new = {_plain(quad) for quad in quads}
         self.world.remove(list(old - new))
@@ -317,7 +317,7 @@ class WorldsVectorStore(VectorStore):
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """The documents of these ids, in their order; those that are not there are left out."""
+        """The documents with these ids, in their order, without missing ones."""
         found = (self._document(to_iri(DOCUMENTS, id_)) for id_ in ids)
         return [document for document in found if document is not None]
 

@@ -75,7 +75,7 @@ class WorldsStore(BaseStore):
         world.memory(scope=self._scope)  # ArgumentError, or ReadOnlyError for what is outside of a scope
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what each of some operations says; they are read before any is written, and of one key the last counts."""
+        """Run operations as a batch: all reads before all writes; of one key the last write counts."""
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
         touched: dict[tuple[tuple[str, ...], str], float] = {}
@@ -92,7 +92,7 @@ class WorldsStore(BaseStore):
                 puts[op.namespace, op.key] = op
                 results.append(None)
             else:
-                raise ValueError(f"an operation is a GetOp, SearchOp, PutOp or ListNamespacesOp, not {op!r}")
+                raise ValueError(f"an operation must be a GetOp, SearchOp, PutOp or ListNamespacesOp, not {op!r}")
         if puts or touched:
             with contextlib.ExitStack() as stack:
                 for namespace, _ in (*puts, *touched):
@@ -105,12 +105,12 @@ class WorldsStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same in a thread."""
+        """Run `batch` in a thread."""
         given = list(ops)
         return await in_thread(self._world, lambda: self.batch(given))
 
     def sweep_ttl(self) -> int:
-        """Forget what has expired, in all namespaces; gives how many items. Nobody sees them before, either."""
+        """Remove the expired items of all namespaces, which nobody sees any more; return their number."""
         scopes = self._world.memory(scope=self._scope).scopes
         return sum(self._world.memory(scope=scope).sweep().memories for scope in scopes)
 
@@ -165,7 +165,7 @@ class WorldsStore(BaseStore):
         )
 
     def _said(self, namespace: tuple[str, ...], key: str) -> tuple[str, str, dict[Any, list[Any]]]:
-        """The IRI and graph of an item, and what is said of it; nothing of one that has expired."""
+        """The IRI and graph of an item, and the values of its predicates; no values if it has expired."""
         graph = _MEMORY + "/".join(quote(part, safe="") for part in (*self._scope, *namespace))
         iri = f"{graph}#key/{quote(_named(key), safe='')}"
         about: dict[Any, list[Any]] = {}
@@ -198,7 +198,7 @@ class WorldsStore(BaseStore):
         memory.put(_named(key), said, days=None if minutes is None else minutes / _MINUTES)
 
     def _refresh(self, namespace: tuple[str, ...], key: str, minutes: float) -> None:
-        """Let an item live on from now."""
+        """Restart the time to live of an item."""
         about = self._said(namespace, key)[2]
         said = {str(name): about[name] for name in (_VALUE, _UPDATED, _CREATED, _TEXT, _TTL) if name in about}
         if said:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import worlds
 from worlds.adapters.metadata import has_cosines, hit_id, hit_metadata, score_of
 from worlds.aio import in_thread
-from worlds.embedders.adapted import AdaptedEmbedder
+from worlds.core.embedders.adapted import AdaptedEmbedder
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -86,7 +86,7 @@ class WorldsEmbedding(BaseEmbedding):
 
 
 class WorldsRetriever(BaseRetriever):
-    """Finds passages in a world; `options` are those of `World.search`, all of them.
+    """A retriever of passages in a world; `options` are the options of `World.search`.
 
     `world` is an open World or Group, which stays the caller's to close, or the path or address of a world to open for
     reading, which `close` closes.
@@ -118,7 +118,7 @@ class WorldsRetriever(BaseRetriever):
         if unknown := options.keys() - known:
             raise TypeError(f"a search has no option {min(unknown)!r}")
         if content not in ("text", "snippet", "context"):
-            raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
+            raise ValueError(f"content must be 'text', 'snippet' or 'context', not {content!r}")
         self._owned = isinstance(world, str | os.PathLike)
         self.world: Any = (
             worlds.open(world, read_only=True, create=False) if isinstance(world, str | os.PathLike) else world

@@ -28,13 +28,13 @@ from worlds.adapters.metadata import (
     to_value,
 )
 from worlds.aio import awaited
-from worlds.documents.reading import TEXT
+from worlds.core.texts.policy import TEXT
 from worlds.graph.terms import RDF, shorten, to_oxigraph, to_rdflib
 
 NODES: Final = "urn:worlds:node:"
 CLASSES: Final = "urn:worlds:class:"
 RELATIONS: Final = "urn:worlds:relation:"
-"""What the IRIs begin with of nodes, labels and relations whose names are no IRIs themselves."""
+"""The starts of the IRIs of nodes, labels and relations whose names are no IRIs themselves."""
 
 _FENCED = re.compile(r"\s*```\w*\n(.*?)```\s*", re.DOTALL)
 _STATEMENTS = "urn:worlds:statement:"
@@ -58,7 +58,7 @@ Schema:
 Question:
 {question}"""
 )
-"""What a language model is asked to write a query with; its variables are `schema` and `question`."""
+"""The prompt by which a language model writes a query; its variables are `schema` and `question`."""
 
 
 @awaited("world")
@@ -109,7 +109,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _term(self, space: str, name: str) -> ox.NamedNode | ox.BlankNode:
-        """What a name means: an IRI, a prefixed name, a blank node, else a name of ours."""
+        """The term of a name: an IRI, a prefixed name, a blank node, else a name of ours."""
         prefix, colon, local = name.partition(":")
         if colon and (prefix == "_" or prefix in self._prefixes) and not local.startswith("//"):
             try:
@@ -133,7 +133,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return self.world.prefixes
 
     def _predicate(self, key: str) -> ox.NamedNode:
-        """The predicate of a property: that which the key names, or one of ours."""
+        """The predicate of a property: the IRI that the key names, or one made from the key."""
         term = self._term(METADATA, key)
         return term if isinstance(term, ox.NamedNode) and not term.value.startswith(METADATA) else predicate_of(key)
 
@@ -258,11 +258,11 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return [node for node, _ in found.values()], [score for _, score in found.values()]
 
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
-        """Classes, predicates and prefixes of the graph, as `World.schema` has them; always those of now."""
+        """The current classes, predicates and prefixes of the graph, in the form of `World.schema`."""
         return self.world.schema(graphs=self._in_graph).to_dict()
 
     def get_schema_str(self, refresh: bool = False) -> str:
-        """The schema in words, for a prompt: prefixes, classes, and predicates with what they lead to."""
+        """The schema as text for a prompt: prefixes, classes, and predicates with the classes of their objects."""
         schema = self.get_schema(refresh)
         short = {iri: self._short(iri) for iri in (each["iri"] for each in schema["classes"] + schema["predicates"])}
         lines = [f"PREFIX {prefix}: <{iri}>" for prefix, iri in sorted(schema["prefixes"].items())]
@@ -281,7 +281,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
     # -- writes ---------------------------------------------------------------------------------------------------
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
-        """Write nodes; what was written of them before is replaced, what else the graph says of them stays.
+        """Write nodes; they replace the quads that the store wrote of them before, and other quads stay.
 
         Their own embeddings are not kept: the world embeds names and texts itself.
         """
@@ -327,7 +327,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
             self._remove(gone)
 
     def _described(self, node: LabelledNode) -> list[tuple[ox.NamedNode, Any]]:
-        """What is written of a node beside its properties."""
+        """The quads of a node beside its properties."""
         kind = (_TYPE, self._term(CLASSES, node.label))
         if isinstance(node, ChunkNode):
             return [kind, (_TEXT, to_text(f"the chunk {node.id!r}", node.text))]
@@ -335,7 +335,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return [kind, (_LABEL, to_text("a name", getattr(node, "name", node.id)))] if named else [kind]
 
     def _write(self, subject: Any, said: list[tuple[ox.NamedNode, Any]], properties: Mapping[str, Any]) -> None:
-        """Put what is said of a subject in the place of what was written of it; what is unchanged stays."""
+        """Replace the stored properties of a subject by new ones; unchanged quads stay."""
         known = self._properties(subject)
         changed = {key: value for key, value in properties.items() if key not in known or known[key] != value}
         predicates = {self._predicate(key): value for key, value in changed.items()}
@@ -382,7 +382,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return {term for term in found if not _is_statement(term)}
 
     def _edges_with(self, properties: Mapping[str, Any]) -> set[Edge]:
-        """The edges of which an end, or which themselves, have one of these properties."""
+        """The edges with one of these properties, or with an end that has one."""
         edges = {edge for term in self._with_properties(properties) for edge in self._edges_at(term)}
         for _, _, statement in self._quads(predicate=_REIFIES):
             edge = (statement.subject, statement.predicate, statement.object)
@@ -449,7 +449,7 @@ def _ends(quad: tuple[Any, Any, Any]) -> list[Any]:
 
 
 def _reifier(edge: Edge) -> ox.NamedNode:
-    """What the properties of a relation are said of."""
+    """The IRI that has the properties of a relation."""
     written = " ".join(str(term) for term in edge)
     return ox.NamedNode(_STATEMENTS + hashlib.blake2b(written.encode(), digest_size=16).hexdigest())
 

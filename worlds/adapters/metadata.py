@@ -19,11 +19,11 @@ import pyoxigraph as ox
 from worlds.graph.terms import RDF, XSD, to_object
 
 if TYPE_CHECKING:
-    from worlds.search.hits import Hit
+    from worlds.core.search.hits import Hit
     from worlds.world import World
 
 METADATA: Final = "urn:worlds:metadata:"
-"""What the predicate of a metadata key begins with."""
+"""The start of the predicate of a metadata key."""
 
 _JSON = RDF + "JSON"
 _SCHEMES = ("http://", "https://", "urn:")
@@ -66,11 +66,11 @@ def to_iri(space: str, name: str) -> ox.NamedNode:
 def _quoted(what: str, name: object) -> str:
     """A name for an IRI; TypeError unless it is a str, ValueError for lone surrogates, both naming it."""
     if not isinstance(name, str):
-        raise TypeError(f"{what} is a str, not {name!r:.80}")
+        raise TypeError(f"{what} must be a str, not {name!r:.80}")
     try:
         return quote(name, safe="")
     except UnicodeEncodeError as error:
-        raise ValueError(f"{what} is no text that UTF-8 can hold: {name!r:.80}") from error
+        raise ValueError(f"{what} is not a text that UTF-8 can hold: {name!r:.80}") from error
 
 
 def from_iri(space: str, iri: str) -> str:
@@ -79,11 +79,11 @@ def from_iri(space: str, iri: str) -> str:
 
 
 def to_text(what: str, text: str) -> ox.Literal:
-    """A text as an xsd:string; ValueError, naming what it is, for lone surrogates, which no text has."""
+    """A text as an xsd:string; ValueError, with `what` as its name, if it has lone surrogates."""
     try:
         return ox.Literal(str(text))
     except ValueError as error:
-        raise ValueError(f"{what} is no text that UTF-8 can hold: {text!r:.80}") from error
+        raise ValueError(f"{what} is not a text that UTF-8 can hold: {text!r:.80}") from error
 
 
 def to_literal(key: str, value: object) -> ox.Literal:
@@ -97,7 +97,7 @@ def to_literal(key: str, value: object) -> ox.Literal:
     try:
         written = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"the metadata {key!r} is no JSON value, number or date: {value!r:.80}: {error}") from error
+        raise TypeError(f"the metadata {key!r} is not a JSON value, number or date: {value!r:.80}: {error}") from error
     return ox.Literal(written, datatype=ox.NamedNode(_JSON))
 
 
@@ -120,7 +120,7 @@ def pattern(conditions: Mapping[str, Any], base: str) -> str:
     `$or` take lists of filters, `$not` one. All conditions of a mapping must hold. ValueError for an unknown operator.
     """
     if not isinstance(conditions, Mapping):
-        raise TypeError(f"a filter maps metadata keys to values or operators, it is not {conditions!r}")
+        raise TypeError(f"a filter must map metadata keys to values or operators, not {conditions!r}")
     parts = [base]
     for key, wanted in conditions.items():
         if key == "$not":
@@ -183,7 +183,7 @@ def _unless(group: str) -> str:
 
 def _several(operator: str, values: object) -> Sequence[Any]:
     if isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values:
-        raise ValueError(f"{operator} takes a list of one or more, not {values!r}")
+        raise ValueError(f"{operator} takes a list of at least one value, not {values!r}")
     return values
 
 
@@ -191,12 +191,12 @@ def _several(operator: str, values: object) -> Sequence[Any]:
 
 
 def hit_id(hit: Hit) -> str:
-    """What identifies a passage of a subject, as long as the text stays in the world."""
+    """The id of a passage of a subject, as long as the text stays in the world."""
     return f"{hit.subject}#chunk-{hit.chunk}"
 
 
 def hit_metadata(hit: Hit, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """What a hit says beside its text: its subject and label, where it stands, its score, and its quads to cite.
+    """The parts of a hit beside its text: its subject and label, its place, its score, and its quads to cite.
 
     The quads are lists of four terms as in N-Triples, the fourth None for the default graph. `explain` and `steps` are
     there if the search was asked to explain, `notes` if there are any.
@@ -210,14 +210,14 @@ def hit_metadata(hit: Hit, notes: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def keep_out_of_text(world: World, predicates: Iterable[str]) -> None:
-    """Tell the world's policy that these predicates hold no text, so that their values are neither cut nor embedded."""
+    """Exclude these predicates from text in the world's policy: their values are neither cut nor embedded."""
     policy = world.policy
     if new := frozenset(predicates) - policy.exclude - policy.include:
         world.policy = policy.with_(exclude=policy.exclude | new)
 
 
 def ranked_subjects(world: World, text: str, options: Mapping[str, Any]) -> Iterator[tuple[Any, float]]:
-    """The subjects of all that a search finds, page by page, the best first; one comes as often as it is found.
+    """The subjects of all search results, page by page, the best first; repeated for each of their results.
 
     Where the search asks for diversity, the subjects that share a text do not come together: of each passage of a page
     the first, then of each the second, and so on. With each comes its score: the cosine similarity of the passage for

@@ -40,10 +40,10 @@ from worlds.adapters.rdflib_terms import (
     world_term,
 )
 from worlds.errors import OpenError, ReadOnlyError
+from worlds.extras.remote.address import is_address
 from worlds.graph.plain import expect_triple_terms, is_plain
 from worlds.graph.query.tokens import error_at, tokenize
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
-from worlds.remote.address import is_address
 
 FILE = "world.db"
 """The world's file where a store is opened by the name of a folder, as other stores of rdflib are."""
@@ -141,7 +141,7 @@ class WorldsStore(Store):
         self._hidden.clear()
 
     def destroy(self, configuration: Any) -> None:
-        """Delete the world's file and what lies beside it; closes it if it is the one that is open.
+        """Delete the world's file and the files beside it; closes the world if it is the open one.
 
         OpenError for a world on a server.
         """
@@ -157,14 +157,14 @@ class WorldsStore(Store):
     # -- transactions ---------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Keep what was written since the last commit, as one revision."""
+        """Commit all writes since the last commit, as one revision."""
         if self._transaction is not None:
             self._flush()
             transaction, self._transaction = self._transaction, None
             transaction.close()
 
     def rollback(self) -> None:
-        """Undo what was written since the last commit; with `autocommit`, that is nothing."""
+        """Undo all writes since the last commit; with `autocommit` there are none."""
         self._added.clear()
         transaction, self._transaction = self._transaction, None
         if transaction is not None:
@@ -251,7 +251,7 @@ class WorldsStore(Store):
             yield (rdflib_term(s), rdflib_term(p), rdflib_term(o)), iter([contexts[name] for name in names])
 
     def _shown(self, rows: Iterable[T], terms: Callable[[T], Iterable[Any]]) -> Iterator[T]:
-        """The rows of which rdflib has the terms, or all where the others are errors."""
+        """The rows whose terms rdflib has; all rows where other terms are errors."""
         for row in rows:
             if not self._skips or all(map(is_plain, terms(row))):
                 yield row
@@ -266,7 +266,7 @@ class WorldsStore(Store):
     # -- graphs ---------------------------------------------------------------------------------------------------
 
     def contexts(self, triple: Triple | None = None) -> Generator[Any, None, None]:
-        """The graphs that a triple is in, or all: those with triples, and empty ones that were made."""
+        """The graphs of a triple, or all graphs: graphs with triples, and empty graphs that were created."""
         world = self._flush()
         if triple is not None and triple != (None, None, None):
             for _, found in self.triples(triple):
@@ -285,7 +285,7 @@ class WorldsStore(Store):
         return Graph(store=self, identifier=DATASET_DEFAULT_GRAPH_ID if unnamed else context)
 
     def add_graph(self, graph: Any) -> None:
-        """Make a named graph exist also while it is empty; one that has triples exists already."""
+        """Create a named graph, which then exists while it is empty; a graph with triples exists already."""
         name = world_graph(graph, writing=True)
         if isinstance(name, ox.DefaultGraph) or self.__len__(graph):
             return
@@ -314,7 +314,7 @@ class WorldsStore(Store):
         queryGraph: Any,  # noqa: N803
         **options: Any,
     ) -> Result:
-        """Answer by the world's engine; `options` are those of `World.query`. Errors are QueryErrors.
+        """Answer a query with the world's engine; `options` are those of `World.query`. Errors are QueryErrors.
 
         rdflib's own engine answers where a graph is named, or a variable bound, by a blank node.
         """
@@ -344,7 +344,8 @@ class WorldsStore(Store):
         queryGraph: Any,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Run by the world's engine, as one revision; `options` are those of `World.update`. Errors are QueryErrors.
+        """Run an update as one revision with the world's engine; `options` as in `World.update`. Errors are
+        QueryErrors.
 
         rdflib's own engine does it for a single named graph, or where a variable is bound to a blank node.
         """
@@ -399,7 +400,7 @@ class WorldsStore(Store):
         return next((prefix for prefix, iri in self._bound().items() if iri == str(namespace)), None)
 
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
-        """Prefixes and IRIs: those that documents declared or `bind` set, in rdflib or in the world."""
+        """Prefixes and IRIs: prefixes of loaded documents, and prefixes set by `bind`, in rdflib or in the world."""
         for prefix, iri in self._bound().items():
             yield prefix, URIRef(iri)
 

@@ -56,7 +56,7 @@ def world_quad(triple: Triple, context: Context) -> ox.Quad:
     """The world's quad for a triple in a context of rdflib; ValueError where RDF has none."""
     subject, predicate, value = map(world_term, triple)
     if not isinstance(subject, ox.NamedNode | ox.BlankNode) or not isinstance(predicate, ox.NamedNode):
-        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {triple!r}")
+        raise ValueError(f"a subject must be an IRI or a blank node, a predicate an IRI: {triple!r}")
     graph = world_graph(context, writing=True)
     return ox.Quad(subject, predicate, value, ox.DefaultGraph() if graph is None else graph)
 
@@ -83,7 +83,7 @@ def world_graph(context: Context, *, writing: bool = False) -> Any:
         return ox.DefaultGraph()
     graph = world_term(name)
     if not isinstance(graph, ox.NamedNode | ox.BlankNode):
-        raise ValueError(f"a graph is named by an IRI or a blank node, not by {name!r}")
+        raise ValueError(f"a graph must be named by an IRI or a blank node, not by {name!r}")
     return graph
 
 
@@ -103,7 +103,7 @@ def query_text(
 
 
 def shown_bindings(given: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The bindings of a query as the world takes them; those of variables that it has not are nothing to rdflib."""
+    """The bindings of a query in the world's form; rdflib ignores bindings of variables that the query lacks."""
     shown = {str(name).lstrip("?$"): world_term(term) for name, term in given.items()}
     has = variables_of(text) or ()
     return {name: term for name, term in shown.items() if name in has}
@@ -134,7 +134,7 @@ def declared(
 
 
 def place_of_from(tokens: list[Token], form: Token) -> int | None:
-    """Where a FROM clause goes; None if the query has one, and so says itself what it reads."""
+    """The place to insert a FROM clause; None if the query has one already."""
     depth = 0
     template = form.is_word("CONSTRUCT")
     at = form.end
@@ -154,7 +154,7 @@ def place_of_from(tokens: list[Token], form: Token) -> int | None:
 
 
 def refuse_network(text: str) -> None:
-    """QueryError where rdflib's engine, which is to answer, would read what another machine has."""
+    """QueryError if rdflib's engine, which is to answer, would read from the network."""
     for token in tokenize(text):
         if token.is_word(*_REACHING):
             message = f"{token.text} is not allowed here: rdflib's own engine would answer, and reach the network"

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from worlds.embedders import Embedder, resolve_embedder
+from worlds.core.embedders import Embedder, resolve_embedder
+from worlds.core.search.federation import GroupSearches
+from worlds.core.search.hits import SearchResults
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
-from worlds.groups.asking import GroupQueries
-from worlds.search.federation import GroupSearches
-from worlds.search.hits import SearchResults
+from worlds.groups.union_queries import GroupQueries
 from worlds.verbs.grouped import searches_of
 from worlds.world import World
 from worlds.world import open as open_world
@@ -27,7 +27,7 @@ Member = World | str | os.PathLike[str]
 def group(
     worlds: Iterable[Member] | Mapping[str, Member], *, embedder: str | Embedder | None = "auto", read_only: bool = True
 ) -> Group:
-    """Several worlds as one: those that are open, and paths, which are opened here.
+    """Several worlds as one: open worlds, and paths, which are opened here.
 
     A world's name is that of its file without the suffix, or its key in a mapping. What is opened here gets the
     `embedder` and is closed with the group. TypeError for what is no list and no mapping of worlds, ValueError for no
@@ -37,9 +37,9 @@ def group(
         raise TypeError(f"a group is made of a list of worlds, or a mapping from names to worlds, not of {worlds!r}")
     given = dict(worlds) if isinstance(worlds, Mapping) else _named(list(worlds))
     if not given:
-        raise ValueError("a group is of one world at least")
+        raise ValueError("a group must have at least one world")
     if strange := next((name for name in given if not isinstance(name, str) or not name), None):
-        raise TypeError(f"a world of a group is named by a text, not by {strange!r}")
+        raise TypeError(f"a world of a group must be named by a text, not by {strange!r}")
     chosen = resolve_embedder(embedder) if any(not isinstance(one, World) for one in given.values()) else None
     with contextlib.ExitStack() as stack:
         opened: dict[str, World] = {}
@@ -130,7 +130,7 @@ class Group:
         self.close()
 
     def __len__(self) -> int:
-        """The number of quads, those that several worlds have counted once for each."""
+        """The number of quads; a quad of several worlds counts once."""
         return sum(map(len, self.worlds.values()))
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What does the work of shards and of embedding: processes on this machine, or tasks of Ray."""
+"""Executors for the work of shards and of embedding: processes on this machine, or tasks of Ray."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def working(workers: int, ray: str | None = None) -> Iterator[Executor]:
-    """What runs functions of modules elsewhere: `workers` processes, which share this machine's cores, or Ray's.
+    """An executor for functions of modules: `workers` processes, which share this machine's cores, or Ray's.
 
     `ray` is the address of a cluster, or "local" for one that is started here and ended after. Its machines have this
     package and see the same files. Where the block is left by an error, what runs is ended. WorldsError without Ray,

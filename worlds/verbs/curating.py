@@ -5,51 +5,55 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from worlds.core.history.dry_runs import rehearsable
+from worlds.core.history.gate import Change
+from worlds.core.history.history import Moment
+from worlds.core.quads.namespaces import listed
 from worlds.errors import ArgumentError
-from worlds.quads.namespaces import listed
-from worlds.revisions.history import Moment
-from worlds.rules.guard import GuardSetting
-from worlds.verbs.calling import setting, verb
+from worlds.extras.shapes.guard import GuardSetting
+from worlds.verbs.invocation import setting, verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.shapes import Shapes
-    from worlds.curation.claims.verification import Verification
-    from worlds.curation.findings.findings import Finding, Findings
-    from worlds.curation.forms.form import Form
-    from worlds.curation.linking.links import Mentions
-    from worlds.rules.report import ValidationReport
+    from worlds.core.history.diff import Diff
+    from worlds.extras.conclusions.ruling import Rules
+    from worlds.extras.curation.changing.shapes import Shapes
+    from worlds.extras.curation.claims.verification import Verification
+    from worlds.extras.curation.findings.findings import Findings
+    from worlds.extras.curation.forms.form import Form
+    from worlds.extras.curation.linking.link import Link
+    from worlds.extras.curation.linking.links import Mentions
+    from worlds.extras.shapes.report import ValidationReport
 
 
 class Curating(Parts):
     """The verbs of curation."""
 
     @verb
-    def mentions(self, text: object, *, types: object = None, graphs: object = None) -> Mentions:
+    def mentions(self, text: object, *, types: object = None, where: object = None, graphs: object = None) -> Mentions:
         """Which entities a text names, by a label or an alias: where, and how surely, in the order of the text.
 
         Names are compared without regard to case, accents and punctuation. Of names that overlap the longest counts,
-        whatever its type. Of its namesakes (of `types`, if given) that one is meant of which most of the words around
-        are said; `confidence` is that of `resolve`, by words. Instead of a text it takes a document, by its IRI or
-        prefixed name: then the texts of its quads are read, without mentions of itself. Linear in the text; the names
-        are read once, until the world changes. `graphs` are those that names are looked for in, as if there were no
-        others.
+        whatever its type. Of its namesakes (of `types` and those that match the pattern `where`, if given) that one is
+        meant of which most of the words around are said; `confidence` is that of `resolve`, by words. Instead of a text
+        it takes a document, by its IRI or prefixed name: then the texts of its quads are read, without mentions of
+        itself. Linear in the text; the names are read once, until the world changes. `graphs` are those that names are
+        looked for in, as if there were no others.
         """
-        if graphs is not None:
-            found: Mentions = self.only(graphs=graphs).mentions(text, types=types)
-            return found
-        return self._linker.mentions(text, types).noting(self._searches.unknown(types=types))
+        among = self._core.searches.among(where)
+        return self._linker.mentions(text, types, among).noting(self._core.searches.unknown(types=types))
 
     @verb
     def suggest_links(
         self,
         *,
         types: object = None,
+        where: object = None,
         graphs: object = None,
         predicates: object = None,
         limit: int = 100,
-        minimum: float = 0.5,
-    ) -> Findings[Finding]:
+        score: float = 0.5,
+    ) -> Findings[Link]:
         """Links that are missing, the surest first: `Findings` of the kind "link", to review or to propose.
 
         A literal that is the name of an entity, under a predicate that leads other subjects to entities, should be
@@ -57,11 +61,48 @@ class Curating(Parts):
         literal stays. The entity is of a class that the predicate leads to. And a text that names an entity which its
         subject is not joined with should link to it, by the predicate that does so mostly, else schema:mentions.
 
-        Each has `subject`, `predicate`, `object`, `confidence` (that of `mentions`; none below `minimum`), the `text`
-        with `start` and `end`, the quad that it stands in, and why. `types` narrows the entities, `graphs` and
-        `predicates` the quads that are looked at. At most `limit` are given; some thousands suffice to stop.
+        Links that one rule explains are one finding, with its `support`, `examples` and `exceptions`: a context in
+        which such links exist, as texts about films that name a person after "directed". Each has the `subject`,
+        `predicate` and `object` of the surest link, a `score` that is no probability (none below `score`), the `text`
+        with `start` and `end`, the quad that it stands in, and why. `types` and `where` (a pattern over ?subject, as in
+        `search`) narrow the entities, `graphs` and `predicates` the quads that are looked at. At most `limit` findings
+        are given; some thousands suffice to stop.
+
+        Accepting a proposal of several links keeps their rule in the graph <urn:worlds:links>, and `propose_all`
+        accepts what it explains later. Links that were decided, and those of a rule that was, are not found again.
         """
-        return self._suggesting.suggest(types=types, graphs=graphs, predicates=predicates, limit=limit, minimum=minimum)
+        return self._suggesting.suggest(
+            types=types, graphs=graphs, predicates=predicates, limit=limit, score=score,
+            among=self._core.searches.among(where),
+        )  # fmt: skip
+
+    @verb
+    @rehearsable(Change)
+    def link_texts(
+        self,
+        *,
+        types: object = None,
+        score: float = 0.5,
+        propose: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Link all texts to the entities that they name, as one revision, which `undo` takes back.
+
+        A name is a label or an alias. The links are schema:mentions from the subject of a text, in the graph
+        <urn:worlds:mentions>, which is made anew as a whole: `related=True` of a search and `context` walk along them.
+        `types` are classes whose instances are linked, else the policy's `mentions`, else all entities but classes and
+        properties. A mention is a link where its confidence is at least `score`; see `mentions`. With `propose` the
+        difference becomes one proposal, whose number is the change's.
+
+        `w.policy = w.policy.with_(mentions=True)` keeps the links in step from then on: a write links its texts, those
+        of its subjects, and at most 1,000 older texts for each new name, in its own revision. Writes of a scope are not
+        followed. A change of what is said of namesakes is not followed either: call this again.
+        """
+        how = {"author": author, "message": message, "embed": embed, "dry_run": dry_run}
+        return self._passages.link(types=types, score=score, propose=propose, **how)
 
     @verb
     def verify(
@@ -86,10 +127,15 @@ class Curating(Parts):
         cited, and what could not be decided. It is that of the world after revision `at` (a time, too), None for now.
         `graphs` are those that speak for or against it, as if there were no others.
         """
-        if graphs is not None:
-            verified: Verification = self.only(graphs=graphs).verify(claim, extract=extract, at=at)
-            return verified
         return self._verifier.verify(claim, extract, at)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by which conclusions follow from the quads: `use`, `add` and `remove` set them, `why` explains.
+
+        A world without rules concludes nothing. Conclusions are no quads: they are kept beside them, in step.
+        """
+        return self._rules
 
     @property
     def shapes(self) -> Shapes:
@@ -106,7 +152,7 @@ class Curating(Parts):
 
     @property
     def guard(self) -> GuardSetting:
-        """What is done with a write that brings violations of the world's shapes; "off" in a new world.
+        """The treatment of a write that brings violations of the world's shapes; "off" in a new world.
 
         "warn" keeps it and says so in the change's `.notes`; "queue" changes nothing and proposes it (an empty change,
         whose note names the proposal); "reject" raises ValidationError, and nothing is changed. A write, or the whole
@@ -140,10 +186,10 @@ class Curating(Parts):
         first. The form's `revision` is the `base` of a change (see `transaction`). ArgumentError without an entity and
         without a type.
         """
-        kinds = [] if types is None else [self._namespaces.iri("types", one) for one in listed(types)]
+        kinds = [] if types is None else [self._core.namespaces.iri("types", one) for one in listed(types)]
         if iri is None and not kinds:
-            raise ArgumentError("a form is of an entity, or of the types of a new one")
-        entity = None if iri is None else self._redirects.follow([self._namespaces.entity(iri)])[0]
+            raise ArgumentError("a form needs an entity, or the types of a new entity")
+        entity = None if iri is None else self._core.redirects.follow([self._core.namespaces.entity(iri)])[0]
         return self._forms.form(entity, kinds, language)
 
     @verb
@@ -159,5 +205,5 @@ class Curating(Parts):
         for what is not checked are left out, and the report's `left_out` says why; ShapesError if none with a
         target are left, or given. It takes `timeout` seconds at most, 60 if none is given (QueryTimeout).
         """
-        given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
+        given = None if subjects is None else [self._core.namespaces.term(subject) for subject in subjects]
         return self._shape_checker.validate(given, shapes, timeout)

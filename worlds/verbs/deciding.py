@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from worlds.curation.changing.merging import Merge, Redirect, Split
+from worlds.core.history.diff import Diff
+from worlds.core.history.dry_runs import rehearsable
+from worlds.core.history.gate import Change
+from worlds.core.history.history import Moment
+from worlds.core.quads.dataset import LINKS_GRAPH
+from worlds.core.quads.namespaces import listed
 from worlds.errors import ArgumentError, ConflictError
-from worlds.quads.namespaces import listed
-from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change
-from worlds.revisions.rehearsing import rehearsable
-from worlds.verbs.calling import verb
+from worlds.extras.curation.changing.entity_merge import Merge, Redirect, Split
+from worlds.verbs.invocation import verb
 from worlds.verbs.querying import Querying
-from worlds.verbs.writing import Writing
+from worlds.verbs.writing import WritingVerbs
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.conflicts import Rule
-    from worlds.curation.changing.proposal import Chosen, Listed, Proposal
-    from worlds.curation.findings.findings import Finding
+    from worlds.extras.curation.changing.conflicts import Rule
+    from worlds.extras.curation.changing.proposal import Chosen, Listed, Proposal
+    from worlds.extras.curation.findings.findings import Finding
     from worlds.verbs.writing import QuadLike
 
 
 _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 
 
-class Deciding(Querying, Writing):
+class Deciding(Querying, WritingVerbs):
     """The verbs of curation that decide."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def scope(self) -> tuple[Any, ...] | None:
+            """See `World.scope`."""
 
     @verb
     @rehearsable(Merge)
@@ -56,7 +65,7 @@ class Deciding(Querying, Writing):
         is given: the Diff of a dry run says so before. ArgumentError if an entity to be merged is in no quad. `undo`
         takes a merge back as long as nothing changed since, `split` also later.
         """
-        one, *more = (self._namespaces.entity(entity) for entity in (kept, *others))
+        one, *more = (self._core.namespaces.entity(entity) for entity in (kept, *others))
         return self._merging.merge(
             one, more, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
         )
@@ -64,7 +73,7 @@ class Deciding(Querying, Writing):
     @verb
     @rehearsable(Split)
     def split(
-        self, revision: int, *, author: str | None = None, message: str | None = None, dry_run: bool = False
+        self, revision: Moment, *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Split | Diff:
         """Take a merge back that was made by `revision`, whatever has changed since.
 
@@ -73,6 +82,7 @@ class Deciding(Querying, Writing):
         merge was taken back already, or the kept entity was itself merged into another since; ArgumentError for a
         revision that merged nothing. Other errors are those of `diff`.
         """
+        revision = self._core.history.check(revision)
         return self._merging.split(revision, author=author, message=message, dry_run=dry_run)
 
     @verb
@@ -103,17 +113,17 @@ class Deciding(Querying, Writing):
         author wait already, and, unless `again`, for a merge of what was decided to be two: by a rejected proposal, a
         `split` or `distinct`.
         """
-        relied = self._namespaces.quads(relies_on)
-        merged = [self._namespaces.entity(entity) for entity in merge]
+        relied = self._core.namespaces.quads(relies_on)
+        merged = [self._core.namespaces.entity(entity) for entity in merge]
         add, remove = list(add), list(remove)
         if not (add or remove or merged or update):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         if merged and (add or remove or update):
-            raise ArgumentError("a proposal merges entities, or it changes quads: propose them one by one")
-        with self._writer.trial() as trial:
+            raise ArgumentError("a proposal merges entities or changes quads, not both: make two proposals")
+        with self._core.writer.trial() as trial:
             self._change(add, remove, update, max_quads)
             notes = self._merge_tried(merged, why, again=again)
-        number = self._writer.waiting.propose(
+        number = self._core.writer.waiting.propose(
             trial.change, notes=notes, again=again, author=author, why=why,
             kind=kind or ("merge" if merged else "edit"),
             confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
@@ -121,20 +131,20 @@ class Deciding(Querying, Writing):
         return self._proposals.get(number)
 
     def _merge_tried(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
-        """Try to merge; gives what stands against it."""
+        """Try to merge; returns the objections."""
         if not merged:
             return ()
         if not again and any(self._said_distinct(merged[0], other) for other in merged[1:]):
-            told = "they are said to be different (owl:differentFrom); again=True proposes to merge them all the same"
+            told = "they are said to be different (owl:differentFrom); again=True proposes to merge them anyway"
             raise ConflictError(told, kind="decided")
-        numbers = [number for number in self._dictionary.find(merged) if number is not None]
+        numbers = [number for number in self._core.dictionary.find(merged) if number is not None]
         against = self._joining.merged(numbers)
         self._merging.merge(merged[0], merged[1:], conflicts="report", author=None, message=why)
         return tuple(against)
 
     def _said_distinct(self, one: Any, other: Any) -> bool:
         """Whether an owl:differentFrom between two entities holds."""
-        said = (self._provenances.of((a, _DIFFERENT, b), None) for a, b in ((one, other), (other, one)))
+        said = (self._core.provenances.of((a, _DIFFERENT, b), None) for a, b in ((one, other), (other, one)))
         return any(each.removed is None for some in said for each in some)
 
     def _change(
@@ -162,13 +172,13 @@ class Deciding(Querying, Writing):
         limit: int | None = None,
         after: int | None = None,
     ) -> Listed:
-        """The proposals, the oldest first: the open ones, those of another `status`, or of "any", as None is.
+        """The proposals, the oldest first: the open ones, the ones of another `status`, or all for "any" or None.
 
         `entity` is the subject or object of a quad in it, or one to be merged, or several of which one is; `minimum`
         the lowest confidence. At most `limit` are given, of those
         `after` one, by its number; `.total` is how many there are from there on, and `.notes` say how to go on.
         """
-        about = None if entity is None else [self._namespaces.entity(one) for one in listed(entity)]
+        about = None if entity is None else [self._core.namespaces.entity(one) for one in listed(entity)]
         return self._proposals.find(
             status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit,
             after=after,
@@ -203,7 +213,7 @@ class Deciding(Querying, Writing):
         self._proposals.get(id)
         diff: Change | Diff | None = None
         if not add is remove is update is None:
-            with self._writer.trial() as trial:
+            with self._core.writer.trial() as trial:
                 self._change(add, remove, update, max_quads)
             diff = trial.change
         return self._proposals.amend(id, diff, why=why, confidence=confidence, author=author, own=own)
@@ -258,40 +268,56 @@ class Deciding(Querying, Writing):
     @verb
     def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Proposal]:
         """Reject several proposals, or, after an error, none."""
-        with self._connection.transaction():
+        with self._core.connection.transaction():
             return [self.reject(id, why, reviewer=reviewer) for id in ids]
 
     @verb
-    def propose_all(self, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
-        """Propose what would put findings right: a merge, or the quads to `add` and to `remove`.
+    def propose_all(
+        self, findings: Iterable[Finding], *, author: str | None = None, follow: bool = True
+    ) -> list[Proposal]:
+        """Propose a repair of each finding: a merge, or quads to `add` and to `remove`.
 
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence; of
-        duplicates it is the proposal's `score`, which has a confidence once enough were decided (see `duplicates`), and
-        their `action` says whether they are merged. Findings of which it is not clear what would put them right are
-        passed over, and those for which an open proposal waits already, or one was rejected.
+        duplicates and links it is the proposal's `score`, which has a confidence once enough were decided (see
+        `duplicates`), and the `action` of duplicates says whether they are merged. Links that a rule of the world
+        explains are accepted at once, unless `follow` is False; a view of graphs keeps no rule. Passed over are
+        findings of which it is not clear what would put them right, those for which an open proposal waits already, or
+        one was rejected, and links of a rule that waits.
         """
-        from worlds.curation.duplicates.finder import Duplicate
+        from worlds.extras.curation.duplicates.finder import Duplicate
+        from worlds.extras.curation.linking.link import Link
 
         known = [one for status in ("open", "rejected") for one in self.proposals(status=status)]
         seen = {_change(one.merged, one.added, one.removed) for one in known}
+        waiting = {quad for one in known for quad in one.added}
+        keeps = self.scope is None or LINKS_GRAPH.value in map(str, self.scope)
         proposals: list[Proposal] = []
         for one in findings:
             merged = one.subjects if isinstance(one, Duplicate) and one.action == "merge" else ()
-            change = _change(merged, one.add, one.remove)
-            if any(change) and change not in seen:
+            add = one.links if isinstance(one, Link) and not keeps else one.add
+            change = _change(merged, add, one.remove)
+            if any(change) and change not in seen and not (isinstance(one, Link) and waiting & {*add}):
                 seen.add(change)
                 said: dict[str, Any] = {"why": one.message, "confidence": one.score, "author": author, "kind": one.kind}
                 if isinstance(one, Duplicate) and one.action == "different":
                     said |= {"confidence": None, "kind": "different"}
+                following = follow and isinstance(one, Link) and one.follows
+                if following:
+                    said["confidence"] = None  # nobody looks at it
                 try:
-                    proposals.append(self.propose(add=one.add, remove=one.remove, merge=merged, **said))
+                    made = self.propose(add=add, remove=one.remove, merge=merged, **said)
                 except ConflictError as error:
                     if error.kind != "decided":
                         raise
+                else:
+                    if following:
+                        with suppress(ConflictError):  # what contradicts something waits for somebody
+                            self.accept(made.id, why="by a rule that the world follows")
+                    proposals.append(self.proposal(made.id))
         return proposals
 
 
 def _change(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
-    """What tells one change from another: a merge by its entities."""
+    """The key of a change: equal for equal changes, and for merges of the same entities."""
     entities = frozenset(merged)
     return (entities, frozenset(), frozenset()) if entities else (entities, frozenset(added), frozenset(removed))

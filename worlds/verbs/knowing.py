@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from worlds.entities.limits import check_limit
+from worlds.core.quads.namespaces import listed
 from worlds.errors import ArgumentError
+from worlds.extras.entities.limits import check_limit
 from worlds.graph.terms import to_rdflib
-from worlds.quads.namespaces import listed
-from worlds.texts.facts import Facts
-from worlds.verbs.calling import verb
-from worlds.verbs.parts import Parts
+from worlds.verbs.invocation import verb
+from worlds.verbs.parts import Parts, part
 
 if TYPE_CHECKING:
-    from worlds.entities.context import Context
-    from worlds.entities.describing import Description
-    from worlds.entities.minting import Minted
-    from worlds.entities.names import Resolution
-    from worlds.entities.neighbours import Neighbourhood, Path
-    from worlds.entities.schema import Schema
-    from worlds.questions.answering import Answers
-    from worlds.questions.brief import Brief, Briefs
-    from worlds.questions.keeping import Questions
-    from worlds.questions.nearest import Nearest
-    from worlds.search.hits import SearchResults
-    from worlds.search.rerank import Reranker
+    from worlds.core.search.hits import SearchResults
+    from worlds.core.search.rerank import Reranker
+    from worlds.extras.entities.context import Context
+    from worlds.extras.entities.descriptions import Description
+    from worlds.extras.entities.names import Resolution
+    from worlds.extras.entities.neighbours import Neighbourhood, Path
+    from worlds.extras.entities.new_iris import Minted
+    from worlds.extras.entities.schema import Schema
+    from worlds.extras.questions.brief import Brief, Briefs
+    from worlds.extras.questions.nearest import Nearest
+    from worlds.extras.questions.question_store import Questions
+    from worlds.extras.questions.question_terms import Answers
 
 
 class Knowing(Parts):
@@ -40,20 +39,24 @@ class Knowing(Parts):
         *,
         context: str | None = None,
         types: object = None,
+        where: object = None,
         graphs: object = None,
         exclude: object = None,
         limit: int = 5,
     ) -> Resolution:
         """Find the entity that a name means: a "match", "ambiguous", or "no match", with the likeliest candidates.
 
-        `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
+        `context` is the text around the name; `types`, `where` and `graphs` narrow the candidates as they do in
+        `search`: `where="?subject skos:inScheme ex:colours"` to the concepts of a scheme. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
         outcome is a match if the best has at least 0.75 and leads by 0.2, and none if it would have less than 0.3 even
         if it alone bore its name. A leading "the", "a" or "an" and titles ("Dr.") matter only where a name is nearer
         with them. `exclude` is an entity, or several, that are no candidates: so one's twin is found by its name, as
         if it were not there.
         """
-        return self._resolver.resolve(name, context=context, types=types, graphs=graphs, exclude=exclude, limit=limit)
+        return self._resolver.resolve(
+            name, context=context, types=types, graphs=graphs, exclude=exclude, limit=limit, where=where
+        )
 
     @verb
     def resolve_all(
@@ -61,6 +64,7 @@ class Knowing(Parts):
         names: Iterable[str | tuple[str, str | None]],
         *,
         types: object = None,
+        where: object = None,
         graphs: object = None,
         limit: int = 5,
     ) -> list[Resolution]:
@@ -70,8 +74,8 @@ class Knowing(Parts):
         asked = [(item, None) if isinstance(item, str) else item for item in names]
         for item in asked:
             if not isinstance(item, (tuple, list)) or len(item) != 2:
-                raise TypeError(f"a name is a str, or a pair of a name and its context, not {item!r}")
-        return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
+                raise TypeError(f"a name must be a str, or a pair of a name and its context, not {item!r}")
+        return self._resolver.resolve_all(asked, types=types, where=where, graphs=graphs, limit=limit)
 
     @verb
     def mint(self, label: str | None = None, *, type: object = None, key: str | None = None) -> Minted:
@@ -82,11 +86,11 @@ class Knowing(Parts):
         the entity with this key. Nothing is written: the IRI is taken once a quad has it. ArgumentError where the
         policy has no namespace, or its template asks for what is not given.
         """
-        iris = self._chunks.policy.iris
+        iris = self._core.chunks.policy.iris
         if not iris:
             told = "https://example.org/id/"
             raise ArgumentError(f"the policy has no namespace for new IRIs, such as iris={{'namespace': {told!r}}}")
-        kind = None if type is None else self._namespaces.iri("type", type)
+        kind = None if type is None else self._core.namespaces.iri("type", type)
         return self._minting.mint(iris, label=label, type=kind, key=key)
 
     @verb
@@ -105,7 +109,7 @@ class Knowing(Parts):
     def describe(
         self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None
     ) -> Description:
-        """What the world says of an entity: label, types, description, its triples and those that point to it.
+        """Describe an entity: label, types, description, its triples and the triples that point to it.
 
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
         which revision added it; `former` are the facts that have ended. Labels and the description in `language` come
@@ -113,22 +117,19 @@ class Knowing(Parts):
         merged into another means that one, here and in the other verbs that take an entity. With `graphs`, here and in
         the other verbs of entities, it is what a world says that holds those alone: see `only`.
         """
-        if graphs is not None:
-            told: Description = self.only(graphs=graphs).describe(iri, limit=limit, language=language)
-            return told
         entity = self._entity(iri)
-        with self._connection.snapshot():
+        with self._core.connection.snapshot():
             told = self._describer.describe(entity, limit=limit, language=language)
             return replace(told, former=self._timelines.former(entity))
 
     @verb
     def labels(self, iris: Iterable[object], *, language: str | None = None) -> dict[str, str]:
-        """What entities are called, by their IRIs, as `describe` has it; those without a label are not there."""
-        terms = [self._namespaces.entity(iri) for iri in ([iris] if isinstance(iris, str) else iris)]
-        with self._connection.snapshot():
-            numbers = zip(self._dictionary.find(terms), terms, strict=True)
+        """The labels of entities, by their IRIs, as `describe` has them; entities without a label are left out."""
+        terms = [self._core.namespaces.entity(iri) for iri in ([iris] if isinstance(iris, str) else iris)]
+        with self._core.connection.snapshot():
+            numbers = zip(self._core.dictionary.find(terms), terms, strict=True)
             known = {number: term for number, term in numbers if number is not None}
-            found = Facts(self._connection, self._dictionary).labels(self._chunks.policy, known, language=language)
+            found = self._core.facts.labels(self._core.chunks.policy, known, language=language)
         return {str(to_rdflib(known[number])): text.label for number, text in found.items()}
 
     @verb
@@ -147,7 +148,7 @@ class Knowing(Parts):
         related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
     ) -> Context:
-        """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
+        """The context of a question, for a language model: facts and passages in words, with numbers that cite quads.
 
         The entities are those that the question names, by a label, an alias or another short literal, and those that
         search finds; `types` narrows both. Of the facts up to `hops` (0, 1 or 2) from them, those are told that bear
@@ -159,40 +160,31 @@ class Knowing(Parts):
         """
         options: dict[str, Any] = {"budget": budget, "hops": hops, "types": types, "language": language, "where": where}
         options |= {"predicates": predicates, "exclude": exclude, "related": related, "rerank": rerank}
-        if graphs is not None:
-            told: Context = self.only(graphs=graphs).context(question, **options)
-            return told
         if types is None and where is None and predicates is None and exclude is None and isinstance(question, str):
-            from worlds.questions.telling import answered
+            from worlds.extras.questions.answer_sentences import answered
 
             return answered(question, self._nearest, self._contexts, self._briefs, options)
         return self._contexts.compose(question, **options)
 
     @verb
     def brief(self, question: str, *, budget: int = 2000, graphs: object = None) -> Brief:
-        """What a model needs to write the query that answers a question, in at most `budget` tokens of 3.5 bytes.
+        """The brief for a model that writes the query of a question, in at most `budget` tokens of 3.5 bytes.
 
         These are the entities that the question names, with their classes; the classes and predicates that bear on it,
         by their names, by their meaning where there are vectors, and by the entities, with their ends, counts and
         examples; the prefixes of all these; and the query that is kept for it, or for those that are near. `graphs` are
         those that it tells of, as if there were no others.
         """
-        if graphs is not None:
-            told: Brief = self.only(graphs=graphs).brief(question, budget=budget)
-            return told
         return self._briefs.brief(question, budget)
 
     @verb
     def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None) -> Neighbourhood:
-        """The quads around an entity, those that point to it too, and the entities in them with their labels.
+        """The quads around an entity, in both directions, and the entities in them with their labels.
 
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
         through a class to all its instances. The neighbourhood of an unknown entity is empty, and false. `graphs` are
         those that are looked at, as if there were no others.
         """
-        if graphs is not None:
-            around: Neighbourhood = self.only(graphs=graphs).neighbourhood(iri, hops=hops, limit=limit)
-            return around
         return self._neighbours.neighbourhood(self._entity(iri), hops=hops, limit=limit)
 
     @verb
@@ -202,60 +194,38 @@ class Knowing(Parts):
         All have the same length; at most `limit` are given. A way never goes through rdf:type. `graphs` are those that
         are looked at, as if there were no others.
         """
-        if graphs is not None:
-            ways: list[Path] = self.only(graphs=graphs).paths(start, end, hops=hops, limit=limit)
-            return ways
         return self._neighbours.paths(self._entity(start), self._entity(end), hops=hops, limit=limit)
 
     @verb
     def schema(self, *, limit: int = 50, graphs: object = None, matching: str | None = None) -> Schema:
-        """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
+        """The schema of the data: classes, predicates, named graphs, languages, and the prefixes of these.
 
         Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
         alone ("default" is the default graph). With `matching`, it gives the
         classes and predicates that have these words in their IRIs or labels, and, where there are vectors, those whose
         names are near in meaning. A second and a half for a million quads.
         """
-        from worlds.entities.schema import MATCHED, overview
+        from worlds.extras.entities.schema import MATCHED, overview
 
-        names = None if graphs is None else [self._namespaces.graph(graph) for graph in listed(graphs)]
-        found = overview(
-            self._connection,
-            self._dictionary,
-            self._chunks,
-            self._namespaces.prefixes,
-            limit=MATCHED if matching else limit,
-            graphs=names,
-        )
+        names = None if graphs is None else [self._core.namespaces.graph(graph) for graph in listed(graphs)]
+        found = overview(self._core, limit=MATCHED if matching else limit, graphs=names)
         if matching:
             check_limit(limit)
             found = found.matching(matching, self._contexts.cosines, limit)
-        return replace(found, notes=self._searches.unknown(graphs=graphs))
+        return replace(found, notes=self._core.searches.unknown(graphs=graphs), **self._rules.list().told)
 
     def _entity(self, value: object) -> Any:
         """The entity that a caller named, or the one that it was merged into."""
-        return self._redirects.follow([self._namespaces.entity(value)])[0]
+        return self._core.redirects.follow([self._core.namespaces.entity(value)])[0]
 
     @cached_property
     def _answers(self) -> Answers:
-        from worlds.questions.answering import Answers
+        from worlds.extras.questions.question_terms import Answers
 
-        return Answers(
-            self._connection,
-            self._dictionary,
-            self._contexts.mentions,
-            self._queries,
-            self._whole_schema,
-            lambda text, **limits: self._query(text, bindings=None, **limits),
-            lambda: self._chunks.policy.predicates("label", "alias"),
-        )
+        ask = partial(self._query, bindings=None)
+        return Answers(self._core, self._contexts.mentions, self._whole_schema, ask)
 
-    @cached_property
-    def _briefs(self) -> Briefs:
-        from worlds.questions.brief import Briefs
-
-        near, known = self._nearest, self._neighbours.known
-        return Briefs(self._answers, near, self._contexts.cosines, known, lambda: self._namespaces.prefixes)
+    _briefs: Briefs = part("questions.brief:Briefs", "_answers", "_nearest", "_contexts.cosines", "_neighbours.known")
 
     @property
     def _questions(self) -> Questions:
@@ -263,13 +233,7 @@ class Knowing(Parts):
 
     @cached_property
     def _nearest(self) -> Nearest:
-        from worlds.questions.nearest import Nearest
+        from worlds.extras.questions.nearest import Nearest
 
-        return Nearest(
-            lambda: self._questions.kept,
-            self._connection.remembered,
-            self._answers,
-            self._contexts.cosines,
-            self._neighbours.known,
-            self._resolver.called,
-        )
+        known = self._contexts.cosines, self._neighbours.known, self._resolver.called
+        return Nearest(self._core, lambda: self._questions.kept, self._answers, *known)

@@ -1,87 +1,75 @@
-"""What a world is made of: each part made once, and given to those that need it.
+"""The parts of a world: each is made once, and given to the parts that need it.
 
 What opening, writing and searching use is made when the world is opened; the rest, with its modules, when a verb asks.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyoxigraph as ox
 
-from worlds.embedders import Embedder
-from worlds.errors import ConflictError, ReadOnlyError
-from worlds.graph.query.running import Running
-from worlds.quads.delta import Followers
-from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
-from worlds.quads.namespaces import Namespaces
-from worlds.quads.patterns import Patterns
-from worlds.quads.redirects import Redirects
-from worlds.quads.vocabulary import Vocabulary
-from worlds.revisions.gate import Gate
-from worlds.revisions.history import History
-from worlds.revisions.leading import Leading
-from worlds.revisions.loading import Loader
-from worlds.revisions.provenance import Provenances
-from worlds.revisions.retention import Forgetting
-from worlds.revisions.waiting import Waiting
-from worlds.revisions.writer import Writer
-from worlds.rules.guard import Guard
-from worlds.search.engine import SearchEngine, Searches
-from worlds.search.filters import Filters
-from worlds.search.notes import SearchNotes
-from worlds.search.options import kept
-from worlds.search.origins import Origins
-from worlds.search.request import Requests
-from worlds.sources.store import Ownership, SourceStore
-from worlds.sparql.index import Place, SparqlIndex
-from worlds.sparql.notes import Notes
-from worlds.sparql.patterns import SubjectPatterns
-from worlds.sparql.queries import Queries
+from worlds.core.core import Core
+from worlds.core.embedders import Embedder
+from worlds.core.quads.dictionary import DEFAULT_GRAPH, Dictionary
+from worlds.core.sparql.index import Place, SparqlIndex
+from worlds.errors import ReadOnlyError
+from worlds.extras.conclusions.following import Conclusions
+from worlds.extras.curation.linking.passages import PassageLinks
+from worlds.extras.facts.spans import Validity
+from worlds.extras.facts.times import now
+from worlds.extras.shapes.guard import Guard
+from worlds.extras.sources.store import Ownership, SourceStore
 from worlds.sql.connection import Connection
-from worlds.texts.chunks import ChunkStore
-from worlds.validity.spans import Validity
-from worlds.validity.times import now
-from worlds.vectors.codes import Codes
-from worlds.vectors.embedding import Embeddings
-from worlds.vectors.world_embedder import WorldEmbedder
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.merging import Merging
-    from worlds.curation.changing.proposals import Proposals
-    from worlds.curation.changing.shapes import Shapes
-    from worlds.curation.claims.joining import Joining
-    from worlds.curation.claims.verifying import Verifier
-    from worlds.curation.duplicates.finder import DuplicateFinder
-    from worlds.curation.findings.contradictions import Contradictions
-    from worlds.curation.findings.report import Reporter
-    from worlds.curation.forms.compiling import Forms
-    from worlds.curation.linking.links import Linker
-    from worlds.curation.linking.suggesting import Suggesting
-    from worlds.entities.context import Contexts
-    from worlds.entities.describing import Describer
-    from worlds.entities.minting import Minting
-    from worlds.entities.neighbours import Neighbours
-    from worlds.entities.resolving import Resolver
-    from worlds.entities.schema import Schema
-    from worlds.entities.similar import SimilarEntities
+    from worlds.extras.conclusions.ruling import Rules
+    from worlds.extras.curation.changing.entity_merge import EntityMerging
+    from worlds.extras.curation.changing.proposals import Proposals
+    from worlds.extras.curation.changing.shapes import Shapes
+    from worlds.extras.curation.claims.claim_check import Verifier
+    from worlds.extras.curation.claims.objections import Joining
+    from worlds.extras.curation.duplicates.finder import DuplicateFinder
+    from worlds.extras.curation.findings.contradictions import Contradictions
+    from worlds.extras.curation.findings.report import Reporter
+    from worlds.extras.curation.forms.form_builder import Forms
+    from worlds.extras.curation.linking.links import Linker
+    from worlds.extras.curation.linking.suggesting import Suggesting
+    from worlds.extras.entities.context import Contexts
+    from worlds.extras.entities.descriptions import Describer
+    from worlds.extras.entities.disambiguation import Resolver
+    from worlds.extras.entities.neighbours import Neighbours
+    from worlds.extras.entities.new_iris import Minting
+    from worlds.extras.entities.schema import Schema
+    from worlds.extras.entities.similar import SimilarEntities
+    from worlds.extras.facts.assertions import Stating
+    from worlds.extras.facts.timeline import Timelines
+    from worlds.extras.memory.files import Memories
+    from worlds.extras.memory.memory import Memory
+    from worlds.extras.shapes.world_validation import ShapeChecker
+    from worlds.extras.sources.registry import Sources
+    from worlds.extras.sources.source_sync import Syncing
+    from worlds.extras.sources.tables.edited_tables import Editing
+    from worlds.extras.sources.tables.tabular import TableSources
     from worlds.graph.query.query import Query
-    from worlds.memory.files import Memories
-    from worlds.memory.memory import Memory
-    from worlds.rules.checking import ShapeChecker
-    from worlds.sources.registry import Sources
-    from worlds.sources.syncing import Syncing
-    from worlds.sources.tables.editing import Editing
-    from worlds.sources.tables.tabular import Tables
-    from worlds.texts.annotations import Annotations
-    from worlds.validity.stating import Stating
-    from worlds.validity.timeline import Timelines
 
 
 _PREDICATES = 10_000  # that a table's columns are compared with
+
+
+def part(home: str, *needs: str) -> Any:
+    """A part that is made on first use from the core and the parts that it needs: "module:Class", in extras."""
+    module, _, kind = home.partition(":")
+
+    def made(parts: Parts) -> Any:
+        make = getattr(import_module(f"worlds.extras.{module}"), kind)
+        return make(parts._core, *(attrgetter(need)(parts) for need in needs))
+
+    return cached_property(made)
 
 
 class Parts:
@@ -97,138 +85,68 @@ class Parts:
         sparql_index: Place | Callable[[Connection, Dictionary], SparqlIndex],
         search: Mapping[str, Any] | None = None,
     ) -> None:
-        self._connection = connection
-        self._search_defaults = kept(search or {})
-        self._dictionary = Dictionary(connection)
-        self._namespaces = Namespaces(connection)
-        self._chunks = ChunkStore(connection, self._dictionary)
-        self._history = History(connection, self._dictionary, self._chunks)
-        self._validity = Validity(connection, self._dictionary, self._chunks)
-        self._forgetting = Forgetting(connection, self._history, self._validity)
-        self._embeddings = Embeddings(connection, self._chunks)
-        self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
-        make = partial(SparqlIndex, place=sparql_index) if isinstance(sparql_index, str) else sparql_index
-        self._sparql = make(connection, self._dictionary)
-        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
-        self._guard = Guard(connection, self._dictionary, lambda: self._shape_checker, before=self._sparql.before)
+        core = self._core = Core(
+            connection, embedder, demanded=demanded, vector_index=vector_index, sparql_index=sparql_index,
+            search=search, now=now,
+        )  # fmt: skip
+        self._validity = Validity(core)
+        self._conclusions = Conclusions(core)
         self._ownership = Ownership(connection)
-        self._leading = Leading(connection, self._dictionary, self._chunks)
-        followed = self._followers, now, self._ownership.require, self._leading
-        self._gate = Gate(connection, self._dictionary, *followed)
-        self._writer = Writer(
-            connection,
-            self._gate,
-            check=self._guard.check,
-            rehearsed=self._history.rehearsed,
-            waiting=Waiting(connection, self._dictionary, self._history),
-            forgetting=self._forgetting,
-            embed_new=self._embedder.embed_new,
-        )
-        self._codes = Codes(connection)
-        connection.replaced.append(self._forget)
-        self._running = Running()
-        self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
-        if demanded and embedder is not None:
-            self._embeddings.require(embedder)
-        if vector_index != "auto":
-            self._embeddings.index.want(bool(vector_index))
-        elif not connection.read_only:
-            with contextlib.suppress(ConflictError):  # somebody is writing, or compacting, and will build it
-                self._embeddings.index.mend()
+        self._guard = Guard(core, lambda: self._shape_checker)
+        self._passages = PassageLinks(core, lambda: self._linker)
+        for extension in (self._validity, self._ownership, self._guard, self._conclusions, self._passages):
+            core.register(extension)
 
     if TYPE_CHECKING:
 
         def only(self, *, graphs: object) -> Any:
             """`World.only`."""
 
-    def _forget(self) -> None:
-        """Forget the parts' memory of a file that another has replaced."""
-        self._dictionary.forget()
-        self._codes.forget()
-        self._sparql.drop()
-
     @property
     def _whole(self) -> Parts:
         """The parts of the world that is written."""
         return self
 
-    # -- quads ----------------------------------------------------------------------------------------------------
-
     @cached_property
-    def _patterns(self) -> Patterns:
-        return Patterns(self._connection, self._dictionary)
+    def _rules(self) -> Rules:
+        from worlds.extras.conclusions.explaining import Explaining
+        from worlds.extras.conclusions.ruling import Rules
 
-    @cached_property
-    def _redirects(self) -> Redirects:
-        return Redirects(self._connection, self._dictionary)
-
-    @cached_property
-    def _provenances(self) -> Provenances:
-        return Provenances(self._connection, self._dictionary, self._patterns, self._history)
-
-    @cached_property
-    def _loader(self) -> Loader:
-        return Loader(
-            self._connection, self._dictionary, self._namespaces, self._writer, self._chunks, self._history,
-        )  # fmt: skip
+        return Rules(self._core, self._conclusions, lambda: Explaining(self._core, self._conclusions), self._require)
 
     # -- sources --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _source_store(self) -> SourceStore:
-        return SourceStore(self._connection)
+        return SourceStore(self._core.connection)
 
-    @cached_property
-    def _sources(self) -> Sources:
-        from worlds.sources.registry import Sources
-
-        return Sources(
-            self._connection,
-            self._dictionary,
-            self._namespaces,
-            self._writer,
-            self._source_store,
-            self._ownership,
-            self._chunks,
-        )
+    _sources: Sources = part("sources.registry:Sources", "_source_store", "_ownership")
 
     @cached_property
     def _syncing(self) -> Syncing:
-        from worlds.sources.syncing import Syncing
+        from worlds.extras.sources.source_sync import Syncing
 
-        return Syncing(
-            self._connection,
-            self._dictionary,
-            self._namespaces,
-            self._writer,
-            self._loader,
-            self._history,
-            self._source_store,
-            self._ownership,
-            lambda *given: self._tables.sources(*given),
-        )
+        return Syncing(self._core, self._source_store, self._ownership, lambda *given: self._tables.sources(*given))
 
     @cached_property
-    def _tables(self) -> Tables:
-        from worlds.sources.tables.tabular import Tables
+    def _tables(self) -> TableSources:
+        from worlds.extras.sources.tables.mapping import Among
+        from worlds.extras.sources.tables.tabular import TableSources
 
-        def best(name: str, types: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]] | None:
-            one = self._resolver.resolve(name, context=None, types=types, graphs=None, exclude=None, limit=2).best
+        core = self._core
+
+        def best(name: str, among: Among) -> tuple[str, tuple[str, ...]] | None:
+            one = self._resolver.resolve(name, context=None, graphs=None, limit=2, **among._asdict()).best
             return None if one is None else (str(one.iri), tuple(map(str, one.types)))
 
         def exists(iris: Sequence[str]) -> set[str]:
             terms = [ox.NamedNode(iri) for iri in iris if not set(iri) & set(' <>"{}|^`\\')]
-            numbers = self._dictionary.find(terms)
+            numbers = core.dictionary.find(terms)
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
-        return Tables(self._namespaces, self._patterns, self._whole_schema, best, exists)
+        return TableSources(core.namespaces, core.patterns, self._whole_schema, best, exists)
 
-    @cached_property
-    def _editing(self) -> Editing:
-        from worlds.sources.tables.editing import Editing
-
-        known = self._connection, self._dictionary, self._namespaces, self._history, self._writer
-        return Editing(*known, self._tables)
+    _editing: Editing = part("sources.tables.edited_tables:Editing", "_tables")
 
     _entire = True
     """Whether it is a world as it is now, and not a view of one."""
@@ -237,7 +155,7 @@ class Parts:
 
     @cached_property
     def _memories(self) -> Memories:
-        from worlds.memory.files import Memories
+        from worlds.extras.memory.files import Memories
 
         return Memories(self)
 
@@ -246,7 +164,9 @@ class Parts:
         if self._memory is not None:
             return self._memory.within(scope, self)
         if not self._entire:
-            raise ReadOnlyError("the memories of a world are for who sees it whole, as it is now", kind="scope")
+            raise ReadOnlyError(
+                "memories need the whole present world, not a part of it or an earlier state", kind="scope"
+            )
         return self._memories.of(scope)
 
     def _beside(self, path: str, *, make: bool) -> Any:
@@ -261,238 +181,84 @@ class Parts:
         """A query as this world asks it."""
         raise NotImplementedError
 
-    @cached_property
-    def _annotations(self) -> Annotations:
-        from worlds.texts.annotations import Annotations
-
-        return Annotations(self._connection, self._dictionary)
-
-    @cached_property
-    def _stating(self) -> Stating:
-        from worlds.validity.stating import Stating
-
-        return Stating(self._dictionary, self._patterns, self._annotations, self._validity)
+    _stating: Stating = part("facts.assertions:Stating", "_validity")
 
     @cached_property
     def _timelines(self) -> Timelines:
-        from worlds.texts.facts import Facts
-        from worlds.validity.timeline import Timelines
+        from worlds.extras.facts.timeline import Timelines
 
-        facts, chunks = Facts(self._connection, self._dictionary), self._chunks
-        return Timelines(
-            self._dictionary,
-            self._patterns,
-            self._annotations,
-            self._validity,
-            lambda ids: facts.labels(chunks.policy, ids),
-        )
+        return Timelines(self._core, self._validity)
 
     def _whole_schema(self) -> Schema:
         """The overview of all graphs, of the commonest classes and predicates."""
-        from worlds.entities.schema import overview
+        from worlds.extras.entities.schema import overview
 
-        known = self._connection, self._dictionary, self._chunks, self._namespaces.prefixes
-        return overview(*known, limit=_PREDICATES, graphs=None)
+        return overview(self._core, limit=_PREDICATES, graphs=None)
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> str:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
-        from worlds.sources.tables.unsure import unsure_links
+        from worlds.extras.sources.tables.unsure import unsure_links
 
-        name = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
-        trials = unsure_links(told, name, self._dictionary, self._patterns, self._resolver.resolve)
-        return self._writer.propose(trials, author)
-
-    # -- searches and queries -------------------------------------------------------------------------------------
-
-    @cached_property
-    def _engine(self) -> SearchEngine:
-        filters = Filters(self._connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
-        return SearchEngine(self._connection, self._dictionary, filters, self._codes)
-
-    @cached_property
-    def _requests(self) -> Requests:
-        return Requests(
-            self._embeddings,
-            self._namespaces.term,
-            self._embedder.required,
-            lambda: (("open", self._search_defaults), ("policy", self._chunks.policy.search)),
-            Origins(self._connection).graphs,
-        )
-
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._connection, self._dictionary)
-
-    @cached_property
-    def _searches(self) -> Searches:
-        noting = SearchNotes(
-            self._connection,
-            self._dictionary,
-            self._vocabulary,
-            self._namespaces,
-            lambda pattern, prefixes: self._notes.of_pattern(pattern, prefixes),
-        )
-        return Searches(self._engine, self._requests, noting)
-
-    @cached_property
-    def _notes(self) -> Notes:
-        return Notes(self._connection, self._dictionary, self._sparql, self._vocabulary)
-
-    @cached_property
-    def _queries(self) -> Queries:
-        return Queries(
-            self._connection,
-            self._dictionary,
-            self._sparql,
-            self._engine,
-            self._embeddings,
-            self._running,
-            self._notes,
-            request=self._requests.own,
-            embedder=self._embedder.required,
-        )
+        core = self._core
+        name = DEFAULT_GRAPH if graph is None else core.namespaces.graph(graph)
+        trials = unsure_links(told, name, core.dictionary, core.patterns, self._resolver.resolve)
+        return core.writer.propose(trials, author)
 
     # -- entities -------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _resolver(self) -> Resolver:
-        from worlds.entities.resolving import Resolver
-
-        return Resolver(self._connection, self._dictionary, self._chunks, self._searches)
+    _resolver: Resolver = part("entities.disambiguation:Resolver")
 
     @cached_property
     def _minting(self) -> Minting:
-        from worlds.entities.minting import Minting
+        from worlds.extras.entities.new_iris import Minting
 
         def resolve(label: str, types: object) -> Any:
             return self._resolver.resolve(label, context=None, types=types, graphs=None, exclude=None, limit=5)
 
-        return Minting(self._dictionary, resolve)
+        return Minting(self._core.dictionary, resolve)
 
-    @cached_property
-    def _similar(self) -> SimilarEntities:
-        from worlds.entities.similar import SimilarEntities
-
-        return SimilarEntities(self._connection, self._dictionary, self._searches)
-
-    @cached_property
-    def _describer(self) -> Describer:
-        from worlds.entities.describing import Describer
-
-        return Describer(self._connection, self._dictionary, self._chunks)
-
-    @cached_property
-    def _neighbours(self) -> Neighbours:
-        from worlds.entities.neighbours import Neighbours
-
-        return Neighbours(self._connection, self._dictionary, self._chunks)
-
-    @cached_property
-    def _contexts(self) -> Contexts:
-        from worlds.entities.context import Contexts
-
-        return Contexts(
-            self._connection, self._dictionary, self._chunks, self._searches, self._neighbours, self._embeddings,
-            self._embedder.required, self._namespaces.term, self._subject_patterns.subjects,
-        )  # fmt: skip
+    _similar: SimilarEntities = part("entities.similar:SimilarEntities")
+    _describer: Describer = part("entities.descriptions:Describer")
+    _neighbours: Neighbours = part("entities.neighbours:Neighbours")
+    _contexts: Contexts = part("entities.context:Contexts", "_neighbours")
 
     # -- curation -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _shape_checker(self) -> ShapeChecker:
-        from worlds.rules.checking import ShapeChecker
+        from worlds.extras.shapes.world_validation import ShapeChecker
 
-        return ShapeChecker(
-            self._connection,
-            self._dictionary,
-            self._namespaces,
-            lambda query: self._queries.rows(query),
-            self._vocabulary,
-        )
+        return ShapeChecker(self._core, lambda query: self._core.queries.rows(query))
 
-    @cached_property
-    def _shapes(self) -> Shapes:
-        from worlds.curation.changing.shapes import Shapes
-
-        return Shapes(self._shape_checker, *self._of_own_graph)
-
-    @cached_property
-    def _of_own_graph(self) -> tuple[Any, ...]:
-        """What writes and reads a graph of the world's own."""
-        return self._connection, self._dictionary, self._namespaces, self._writer, self._loader
-
-    @cached_property
-    def _merging(self) -> Merging:
-        from worlds.curation.changing.merging import Merging
-
-        known = self._connection, self._dictionary, self._leading.names, self._history, self._writer
-        return Merging(*known, self._joining.merged)
-
-    @cached_property
-    def _joining(self) -> Joining:
-        from worlds.curation.claims.joining import Joining
-
-        return Joining(self._connection, self._dictionary, self._history)
+    _shapes: Shapes = part("curation.changing.shapes:Shapes", "_shape_checker")
+    _merging: EntityMerging = part("curation.changing.entity_merge:EntityMerging", "_joining.merged")
+    _joining: Joining = part("curation.claims.objections:Joining")
 
     @cached_property
     def _proposals(self) -> Proposals:
-        from worlds.curation.changing.proposals import Proposals
+        from worlds.extras.curation.changing.proposals import Proposals
 
-        return Proposals(
-            self._connection,
-            self._dictionary,
-            self._history,
-            self._writer,
-            self._merging,
-            self._guard,
-            against=self._joining.added,
-        )
+        return Proposals(self._core, self._merging, self._guard, against=self._joining.added)
 
     @cached_property
     def _contradictions(self) -> Contradictions:
-        from worlds.curation.findings.contradictions import Contradictions
+        from worlds.extras.conclusions.clashing import clashes
+        from worlds.extras.conclusions.explaining import Explaining
+        from worlds.extras.curation.findings.contradictions import Contradictions
 
-        return Contradictions(self._connection, self._dictionary, self._history, self._shape_checker, self._validity)
+        core, conclusions = self._core, self._conclusions
+        found = partial(clashes, conclusions, Explaining(core, conclusions))
+        return Contradictions(core, self._shape_checker, self._validity, found)
 
-    @cached_property
-    def _duplicates(self) -> DuplicateFinder:
-        from worlds.curation.duplicates.finder import DuplicateFinder
-
-        return DuplicateFinder(self._connection, self._dictionary, self._chunks, self._history)
-
-    @cached_property
-    def _reporter(self) -> Reporter:
-        from worlds.curation.findings.report import Reporter
-
-        found = self._contradictions.by_shapes, self._duplicates.likely
-        return Reporter(self._connection, self._dictionary, self._chunks, self._history, *found)
-
-    @cached_property
-    def _forms(self) -> Forms:
-        from worlds.curation.forms.compiling import Forms
-
-        known = self._connection, self._dictionary, self._chunks, self._describer, self._shape_checker
-        return Forms(*known, self._history)
-
-    @cached_property
-    def _linker(self) -> Linker:
-        from worlds.curation.linking.links import Linker
-
-        return Linker(self._connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
-
-    @cached_property
-    def _suggesting(self) -> Suggesting:
-        from worlds.curation.linking.suggesting import Suggesting
-
-        return Suggesting(
-            self._connection, self._dictionary, self._chunks, self._history, self._neighbours, self._linker,
-            self._namespaces.term, self._namespaces.graph,
-        )  # fmt: skip
+    _duplicates: DuplicateFinder = part("curation.duplicates.finder:DuplicateFinder")
+    _reporter: Reporter = part("curation.findings.report:Reporter", "_contradictions.by_shapes", "_duplicates.likely")
+    _forms: Forms = part("curation.forms.form_builder:Forms", "_describer", "_shape_checker")
+    _linker: Linker = part("curation.linking.links:Linker", "_neighbours")
+    _suggesting: Suggesting = part("curation.linking.suggesting:Suggesting", "_neighbours", "_linker")
 
     @cached_property
     def _verifier(self) -> Verifier:
-        from worlds.curation.claims.reading import ClaimReader
-        from worlds.curation.claims.verifying import Verifier
+        from worlds.extras.curation.claims.claim_check import Verifier
+        from worlds.extras.curation.claims.triples import ClaimReader
 
-        claims = ClaimReader(self._connection, self._dictionary, self._chunks, self._resolver, self._namespaces.pattern)
-        return Verifier(self._connection, self._dictionary, self._history, self._searches, claims)
+        return Verifier(self._core, ClaimReader(self._core, self._resolver))

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from worlds.core.history.diff import Diff
+from worlds.core.history.dry_runs import rehearsable
+from worlds.core.history.gate import Change
+from worlds.core.history.writer import Progress
+from worlds.core.quads.dataset import default_graph
+from worlds.core.sparql.repairing import repaired
 from worlds.errors import QueryError
-from worlds.graph.query.limits import deadline_of
 from worlds.graph.query.query import UNION_GRAPH, Query
+from worlds.graph.query.query_limits import deadline_of
 from worlds.graph.query.running import Interruptible
 from worlds.graph.search.vocabulary import NAMESPACE
-from worlds.quads.dataset import default_graph
-from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change
-from worlds.revisions.rehearsing import rehearsable
-from worlds.revisions.writer import Progress
-from worlds.sparql.repairing import repaired
-from worlds.verbs.calling import interruptible, verb
+from worlds.verbs.invocation import interruptible, verb
 from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
+    from worlds.core.quads.dataset import DefaultGraphSetting
+    from worlds.core.sparql.explaining import QueryExplanation
+    from worlds.core.sparql.index import Progress as Built
+    from worlds.extras.questions.question_store import Questions
     from worlds.graph.query.results import Solutions, Triples
-    from worlds.quads.dataset import DefaultGraphSetting
-    from worlds.questions.keeping import Questions
-    from worlds.sparql.explaining import QueryExplanation
-    from worlds.sparql.index import Progress as Built
 
 
 class Querying(Knowing):
@@ -70,7 +70,7 @@ class Querying(Knowing):
         something, with what it finds; and so has a QueryError. An ASK has none.
         """
         if union and not default_graphs is named_graphs is None:
-            raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
+            raise ValueError("a query takes union=True or a dataset of its own, not both")
         how: dict[str, Any] = {
             "bindings": bindings,
             "of": query,
@@ -84,7 +84,7 @@ class Querying(Knowing):
 
         if not repair:
             return ask(query, union)
-        prefixes = self._namespaces.prefixes
+        prefixes = self._core.namespaces.prefixes
         try:
             found = ask(query, union)
             if not isinstance(found, bool) and not len(found):
@@ -101,28 +101,28 @@ class Querying(Knowing):
         A pattern that takes longer is stopped, wherever it is, and the search is a QueryTimeout. With a limit, patterns
         run in processes of their own, as queries with a `timeout` do. It is this object's, and not kept in the file.
         """
-        return self._subject_patterns.timeout
+        return self._core.subject_patterns.timeout
 
     @pattern_timeout.setter
     def pattern_timeout(self, seconds: float | None) -> None:
         deadline_of(seconds)  # complains
-        self._subject_patterns.timeout = seconds
+        self._core.subject_patterns.timeout = seconds
 
     @verb
     def interrupt(self) -> None:
-        """Stop what other threads read, which raises QueryError there, as sqlite3's interrupt does.
+        """Stop the reads of other threads, which raise QueryError there, as sqlite3's interrupt does.
 
         A query ends at once, with and without a `timeout`; so does the pattern of an update, which is undone by that.
         What cannot be stopped within this process lives on in the background, where nobody waits for it: `stats` counts
         it as `abandoned`. An SQL statement ends at once with SQLite's driver, a write's too, and is waited for with
         libSQL's, which never lets go of Python's lock; the verb ends before the next one.
         """
-        self._running.interrupt()
-        self._connection.interrupt()
+        self._core.running.interrupt()
+        self._core.connection.interrupt()
 
     @verb
     def interruptible(self) -> AbstractContextManager[Interruptible]:
-        """What this thread does in the block can be stopped from another one, by the block's `interrupt()`.
+        """Let another thread stop this thread's work in the block, by the block's `interrupt()`.
 
         Unlike `World.interrupt` it stops no other thread's query, and also those that begin only after it:
 
@@ -133,7 +133,7 @@ class Querying(Knowing):
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
         """The answer to a query, which is asked as `_query` has it."""
-        return self._queries.answer(self._query(text, **how), progress)
+        return self._core.queries.answer(self._query(text, **how), progress)
 
     @verb
     def explain(
@@ -157,7 +157,7 @@ class Querying(Knowing):
         how: dict[str, Any] = {"bindings": bindings, "of": query, "timeout": timeout, "allow_network": allow_network}
         asked = self._query(query, union=union, **how)
         report = None if progress is None else partial(progress, "index")
-        return self._queries.explain(asked, report, counts=counts and answer is None, answer=answer)
+        return self._core.queries.explain(asked, report, counts=counts and answer is None, answer=answer)
 
     @verb
     @rehearsable(Change)
@@ -192,50 +192,31 @@ class Querying(Knowing):
         counts as one quad added. Where nothing changes, the `notes` of the change name what the world does not know.
         QueryError (with line and column) if the request does not parse or cannot be carried out.
         """
+        from worlds.core.sparql.updates import WorldTarget
         from worlds.graph.update.driver import run_update  # others have no use for it
-        from worlds.sparql.updates import WorldTarget
 
-        asked = self._query(
-            "",
-            bindings=bindings,
-            of=text,
-            union=union,
-            graphs=(using_graphs, using_named_graphs),
-            timeout=timeout,
-            allow_network=allow_network,
-        )
+        how: dict[str, Any] = {"graphs": (using_graphs, using_named_graphs), "allow_network": allow_network}
+        asked = self._query("", bindings=bindings, of=text, union=union, timeout=timeout, **how)
         using = None if asked.default_graphs is None else (asked.default_graphs, asked.named_graphs or ())
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
-            target = WorldTarget(
-                self._connection,
-                self._dictionary,
-                revision,
-                self._sparql,
-                pattern=asked,
-                rows=self._queries.rows,
-                load=lambda source, graph: self._loader.load(
-                    source, graph=graph, embed=False, allow_network=allow_network
-                ),
-                allow_files=allow_files,
-                max_quads=max_quads,
-            )
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
+            target = WorldTarget(self._core, revision, asked, allow_files, max_quads)
             names = {"w": NAMESPACE, **asked.prefixes}
             run_update(
-                text, (target), prefixes=names, bindings=asked.bindings, using=using,
+                text, target, prefixes=names, bindings=asked.bindings, using=using,
                 limits=asked.started().limits,
             )  # fmt: skip
         change = revision.change
         if isinstance(change, Diff):
             return change
         changed = change.added or change.removed or "where" not in text.lower()
-        strange = () if changed else self._notes.strangers(asked.replaced(text=text))
+        strange = () if changed else self._core.notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
 
     @functools.cached_property
     def _questions(self) -> Questions:
-        from worlds.questions.keeping import Questions
+        from worlds.extras.questions.question_store import Questions
 
-        return Questions(self.query, lambda: self._nearest, *self._of_own_graph)
+        return Questions(self._core, self.query, lambda: self._nearest)
 
     @property
     def questions(self) -> Questions:
@@ -262,13 +243,13 @@ class Querying(Knowing):
         these were read before.
         """
         if graphs != (None, None):
-            default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
+            default, named = ([self._core.namespaces.graph(graph) for graph in given or ()] for given in graphs)
             if any(isinstance(graph, ox.DefaultGraph) for graph in named):
-                raise ValueError("the default graph is no named graph")
+                raise ValueError("the default graph is not a named graph")
             every = UNION_GRAPH in default and graphs[1] is None
             how |= {"default_graphs": default, "named_graphs": None if every else named}
-        prefixes, setting = known or self._connection.remembered(
-            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection))
+        prefixes, setting = known or self._core.connection.remembered(
+            "asked", lambda: (self._core.namespaces.prefixes, default_graph(self._core.connection))
         )
-        query = Query(text, prefixes, self._namespaces.bindings(bindings, of), **how)
+        query = Query(text, prefixes, self._core.namespaces.bindings(bindings, of), **how)
         return query.settled(union=setting == "union")

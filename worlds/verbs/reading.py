@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from worlds.core.file.backup import backup
+from worlds.core.quads.export import export
+from worlds.core.quads.patterns import to_dataset
 from worlds.errors import ArgumentError
-from worlds.file.backup import backup
 from worlds.graph.plain import TripleTerms
 from worlds.graph.targets import file_name
-from worlds.quads.export import export
-from worlds.quads.patterns import to_dataset
-from worlds.verbs.calling import verb
+from worlds.verbs.invocation import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     import rdflib
 
-    from worlds.file.problems import CheckReport
-    from worlds.file.stats import Stats
+    from worlds.core.file.problems import CheckReport
+    from worlds.core.file.stats import Stats
+    from worlds.extras.entities.trees import Trees
+    from worlds.extras.publishing.site import Published
 
 
-class Reading(Parts):
+class ReadingVerbs(Parts):
     """The verbs that read quads, and the file they are in."""
+
+    _trees: Trees
 
     @verb
     def quads(
@@ -35,8 +41,8 @@ class Reading(Parts):
         None. Lexical forms are as they were given. The quads are those of now, whatever is written while they are
         read. Triple terms and texts with a base direction, which rdflib lacks, are pyoxigraph terms.
         """
-        pattern = self._namespaces.pattern(subject, predicate, object)
-        return self._patterns.quads(pattern, None if graph is None else self._namespaces.graph(graph))
+        pattern = self._core.namespaces.pattern(subject, predicate, object)
+        return self._core.patterns.quads(pattern, None if graph is None else self._core.namespaces.graph(graph))
 
     @verb
     def count(
@@ -52,13 +58,15 @@ class Reading(Parts):
 
         With `triples=True`, a triple counts once, however many graphs hold it.
         """
-        pattern = self._namespaces.pattern(subject, predicate, object)
-        return self._patterns.count(pattern, None if graph is None else self._namespaces.graph(graph), triples=triples)
+        pattern = self._core.namespaces.pattern(subject, predicate, object)
+        return self._core.patterns.count(
+            pattern, None if graph is None else self._core.namespaces.graph(graph), triples=triples
+        )
 
     @verb
     def graphs(self) -> list[Any]:
         """The named graphs that exist, empty ones that were created included: their names as rdflib terms, sorted."""
-        return self._patterns.graphs()
+        return self._core.patterns.graphs()
 
     @verb
     def to_rdflib(self, *, triple_terms: TripleTerms = "skip") -> rdflib.Dataset:
@@ -68,8 +76,8 @@ class Reading(Parts):
         the log "worlds" counts them. "reify" makes statements of triple terms, as RDF 1.1 reifies (the reifier is the
         statement), and datatypes of directions (i18n:ar_rtl). "error" raises ValueError.
         """
-        with self._connection.snapshot():
-            return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes, triple_terms)
+        with self._core.connection.snapshot():
+            return to_dataset(self.quads(), self.graphs(), self._core.namespaces.prefixes, triple_terms)
 
     @verb
     def export(
@@ -79,7 +87,6 @@ class Reading(Parts):
         format: str | None = None,
         graph: object = None,
         table: object = None,
-        everything: bool = False,
     ) -> int:
         """Write the quads to a file or a binary stream, and give their number; lexical forms are as they were given.
 
@@ -91,48 +98,59 @@ class Reading(Parts):
         `table`, a class, writes what is said of its instances in `graph`, else in the default graph, as a table: a file
         called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads,
         and `load(…, mode="edit")` the cells that were edited.
-
-        `everything` writes a new folder of plain files in the place of a file: the quads by revision, and all else that
-        is no index: policies, proposals, sources, vectors, and its memories in folders of their own. `worlds.restore`
-        makes a world of it again. The files are not encrypted, also where the world is. OpenError if there is something
-        at `target` already.
         """
-        if everything:
-            if hasattr(target, "write") or not (format is None and graph is None and table is None):
-                raise ArgumentError("everything is written to a folder: give its name, without format, graph and table")
-            from worlds.file.archive import write_archive
-
-            folder = file_name(target)
-            count = write_archive(self._connection, self._dictionary, self._embeddings.stored, folder)
-            return count + self._memories.export(folder)
-        name = None if graph is None else self._namespaces.graph(graph)
+        name = None if graph is None else self._core.namespaces.graph(graph)
         if table is not None:
-            from worlds.sources.tables.writing import write_table
+            from worlds.extras.sources.tables.export import write_table
 
-            kind = self._namespaces.iri("table", table)
+            kind = self._core.namespaces.iri("table", table)
             if format is not None:
-                raise ArgumentError("a table's format is told by its name, .csv or .tsv: leave out format")
+                raise ArgumentError("a table's format follows from its name, .csv or .tsv: leave out format")
             if hasattr(target, "write"):
-                raise ArgumentError("a table is written to a file, beside which its mapping stands")
-            return write_table(
-                self._connection, self._dictionary, file_name(target), kind, name, self._namespaces.prefixes,
-                self._history,
-            )  # fmt: skip
-        return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
+                raise ArgumentError("a table must be written to a file: its mapping is written beside it")
+            return write_table(self._core, file_name(target), kind, name)
+        return export(
+            self._core.connection, self._core.dictionary, target, format, name, self._core.namespaces.declared
+        )
+
+    @verb
+    def publish(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        scheme: object = None,
+        title: str | None = None,
+        language: str | None = None,
+    ) -> Published:
+        """Write a vocabulary as a static web site into the folder `target`, which opens from the disk, too.
+
+        Each concept has a page with its labels in all languages, notes, links and the releases that changed it. The
+        first page has the tree and a search; one of changes shows the difference to the last tag of `revisions`.
+        `scheme` is a skos:ConceptScheme, by its IRI or its label; without it all concepts, classes and properties are
+        published. `title` comes before the labels of the scheme, `language` is the one in which a page is read at
+        first.
+
+        A further run writes the files that differ, and removes those of earlier runs that are no longer part of the
+        site and were not edited. ConflictError where a file stands in the way that no run wrote; ArgumentError for a
+        scheme without concepts; OpenError where a file cannot be written. `w.at(…).publish(…)` publishes a revision.
+        """
+        from worlds.extras.publishing.site import Publishing
+
+        return Publishing(self._core, self._trees).publish(Path(file_name(target)), scheme, title, language)
 
     @verb
     def stats(self) -> Stats:
-        """What the world holds: counts, sizes, the embedder, what is pending."""
-        from worlds.file.stats import stats
+        """Count the contents of the world: quads, texts, sizes, the embedder, pending vectors."""
+        from worlds.core.file.stats import stats
 
-        return stats(self._connection, self._embeddings)
+        return replace(stats(self._core.connection, self._core.embeddings), **self._rules.list().told)
 
     @verb
     def check(self) -> CheckReport:
-        """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
-        from worlds.file.check import check
+        """Verify that quads, chunks, full-text and vectors agree; the report lists the differences. Changes nothing."""
+        from worlds.core.file.check import check
 
-        return check(self._connection, self._dictionary, self._chunks, self._embeddings, self._sparql)
+        return check(self._core)
 
     @verb
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -142,7 +160,7 @@ class Reading(Parts):
 
         OpenError if there is something at `path` already, or it cannot be written.
         """
-        backup(self._connection, file_name(path))
+        backup(self._core.connection, file_name(path))
         self._memories.backup(file_name(path))
 
     @verb
@@ -151,8 +169,8 @@ class Reading(Parts):
 
         The native vector index is built anew, which takes about a millisecond a vector.
         """
-        from worlds.file.compaction import compact
+        from worlds.core.file.compaction import compact
 
-        compact(self._connection, self._embeddings, self._chunks)
-        self._dictionary.forget()
-        self._sparql.drop()
+        compact(self._core.connection, self._core.embeddings, self._core.chunks)
+        self._core.dictionary.forget()
+        self._core.sparql.drop()

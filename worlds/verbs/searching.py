@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from worlds.core.history.history import is_whole
+from worlds.core.search.hits import RanStatement, SearchResults
+from worlds.core.search.rerank import Reranker
 from worlds.errors import ArgumentError
-from worlds.revisions.history import is_whole
-from worlds.search.hits import RanStatement, SearchResults
-from worlds.search.rerank import Reranker
-from worlds.verbs.calling import verb
+from worlds.verbs.invocation import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from worlds.search.passages import Passage
+    from worlds.core.search.passages import Passage
 
 _MOST_AROUND = 100  # neighbours of a passage on either side
 
@@ -106,16 +106,9 @@ class Searching(Parts):
         fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
         if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
         """
-        return self._searches.run(
-            text, noted=True, own=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
-            subclasses=subclasses, graphs=graphs, sources=sources, source_kinds=source_kinds, languages=languages,
-            where=where, exclude=exclude, fusion=fusion, normalise=normalise,
-            label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
-            query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, related=related,
-            rerank=rerank,
-            rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,
-            group_by=group_by, per_subject=per_subject, cursor=cursor, facet=facet, explain=explain,
-        )  # fmt: skip
+        given = locals()  # each option is passed on by its name
+        options = {name: value for name, value in given.items() if name not in ("self", "text")}
+        return self._core.searches.run(text, noted=True, own=True, **options)
 
     @verb
     def chunk(self, id: int | str, *, around: int = 1) -> Passage:
@@ -124,11 +117,11 @@ class Searching(Parts):
         `around` is how many of the same text are given on either side. A text that is written anew has new numbers.
         ArgumentError for a number that there is not.
         """
-        from worlds.search.passages import passage
+        from worlds.core.search.passages import passage
 
         if not is_whole(around) or around > _MOST_AROUND:
-            raise ArgumentError(f"around is a whole number from 0 to {_MOST_AROUND}, not {around!r}")
-        return passage(self._connection, self._dictionary, id, around)
+            raise ArgumentError(f"around must be a whole number from 0 to {_MOST_AROUND}, not {around!r}")
+        return passage(self._core.connection, self._core.dictionary, id, around)
 
     @verb
     def search_sql(self, text: str, **options: Any) -> list[RanStatement]:
@@ -139,4 +132,4 @@ class Searching(Parts):
         that were asked before, and with many texts the lists of words. With `plan="index"` and `fusion="rrf"`, one
         statement finds and fuses, in worlds of every size.
         """
-        return list(self._searches.run(text, noted=True, own=True, **options).explain.statements)
+        return list(self._core.searches.run(text, noted=True, own=True, **options).explain.statements)

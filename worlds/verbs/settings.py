@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from worlds.embedders import Embedder
+from worlds.core.embedders import Embedder
+from worlds.core.history.writer import Progress
+from worlds.core.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
+from worlds.core.quads.namespaces import OWN_PREFIX
+from worlds.core.search.options import kept
+from worlds.core.texts.policy import TextPolicy
 from worlds.errors import WorldsError
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.permissions import consent, home_of
-from worlds.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
-from worlds.quads.namespaces import OWN_PREFIX
-from worlds.revisions.writer import Progress
-from worlds.search.options import kept
-from worlds.texts.policy import TextPolicy
-from worlds.verbs.calling import setting, verb
+from worlds.verbs.invocation import setting, verb
 from worlds.verbs.parts import Parts
 
 
-class Settings(Parts):
-    """Prefixes, policy, the default graph, the embedder: what a world is set to."""
+class SettingVerbs(Parts):
+    """Prefixes, policy, the default graph, the embedder: the settings of a world."""
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """Prefix → IRI: the well-known ones, and over them those that loaded files declared or `bind` set."""
-        return self._namespaces.prefixes
+        """Prefix → IRI: the well-known ones, overridden by prefixes of loaded files and of `bind`."""
+        return self._core.namespaces.prefixes
 
     @verb
     def bind(self, prefix: str, iri: str) -> None:
@@ -35,48 +35,48 @@ class Settings(Parts):
         """
         if prefix == "w" and iri != NAMESPACE:
             raise ValueError(OWN_PREFIX.format(f"<{iri}>"))
-        self._namespaces.bind(prefix, iri)
+        self._core.namespaces.bind(prefix, iri)
 
     @property
     def default_graph(self) -> DefaultGraphSetting:
-        """What queries see that name no graph: with "strict" the default graph alone, with "union" all graphs together.
+        """The graphs of a query that names none: "strict" is the default graph alone, "union" all graphs together.
 
         A new world has "strict"; the setting is stored in the file. The `union` of `query`, `explain` and `update`
         comes before it.
         """
-        return default_graph(self._connection)
+        return default_graph(self._core.connection)
 
     @default_graph.setter
     @setting
     def default_graph(self, setting: DefaultGraphSetting) -> None:
-        set_default_graph(self._connection, setting)
+        set_default_graph(self._core.connection, setting)
 
     @property
     def policy(self) -> TextPolicy:
         """Which literals are text. Setting it cuts the literals that it concerns anew, in one transaction."""
-        return self._chunks.policy
+        return self._core.chunks.policy
 
     @policy.setter
     @setting
     def policy(self, policy: TextPolicy) -> None:
         if not isinstance(policy, TextPolicy):
-            raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
+            raise TypeError(f"a policy must be a TextPolicy, not {policy!r}")
         policy = policy.with_(search=kept(policy.search))
         model, before = (one.search.get("rerank") for one in (policy, self.policy))
-        with self._connection.transaction():
-            self._embeddings.retired.retire(self._chunks.adopt(policy).orphans)
+        with self._core.connection.transaction():
+            self._core.embeddings.retired.retire(self._core.chunks.adopt(policy).orphans)
         if isinstance(model, str) and model != before:  # else the file's, which somebody else may have named
-            consent(home_of(self._connection), {"rerank": model})
+            consent(home_of(self._core.connection), {"rerank": model})
 
     @property
     def embedder(self) -> Embedder | None:
-        """What embeds new texts and questions; None for a world that has only words."""
-        return self._embedder.embedder
+        """The embedder of new texts and questions; None for a world that has only words."""
+        return self._core.embedder.embedder
 
     @embedder.setter
     @setting
     def embedder(self, embedder: Embedder | None) -> None:
-        self._embedder.embedder = embedder
+        self._core.embedder.embedder = embedder
 
     @verb
     def embed(
@@ -94,9 +94,9 @@ class Settings(Parts):
         not read whole, are embedded after that. EmbedderError without an embedder, or with one that does not fit, or
         that fails; ConflictError if another process embeds the world anew by yet another one.
         """
-        if self._writer.writing:
+        if self._core.writer.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
-        return self._embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
+        return self._core.embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
 
     @verb
     def build_vector_index(self, *, progress: Progress | None = None) -> int:
@@ -106,11 +106,11 @@ class Settings(Parts):
         search need none. Each vector costs a millisecond or two, then and whenever one is added, and some 5 KB. The
         world is read meanwhile, and writes wait until the index is whole; an interruption leaves the world as it was.
         """
-        if self._writer.writing:
+        if self._core.writer.writing:
             raise WorldsError("the vector index cannot be built inside a transaction")
-        return self._embeddings.index.build(None if progress is None else partial(progress, "vector index"))
+        return self._core.embeddings.index.build(None if progress is None else partial(progress, "vector index"))
 
     @verb
     def drop_vector_index(self) -> None:
         """Drop the native vector index, and keep none from now on. Searches find the same without it."""
-        self._embeddings.index.want(False)
+        self._core.embeddings.index.want(False)

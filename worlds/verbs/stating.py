@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.core.history.diff import Diff
+from worlds.core.history.dry_runs import rehearsable
+from worlds.core.history.gate import Change
+from worlds.core.quads.dictionary import DEFAULT_GRAPH
+from worlds.core.quads.namespaces import listed
+from worlds.core.quads.reader import quad_ids
+from worlds.core.quads.rows import NO_QUADS
 from worlds.errors import ArgumentError, ConflictError, ValidationError
+from worlds.extras.facts.times import present
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dictionary import DEFAULT_GRAPH
-from worlds.quads.namespaces import listed
-from worlds.quads.reader import quad_ids
-from worlds.quads.rows import NO_QUADS
-from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change
-from worlds.revisions.rehearsing import rehearsable
-from worlds.validity.times import present
-from worlds.verbs.calling import verb
 from worlds.verbs.deciding import Deciding
+from worlds.verbs.invocation import verb
 from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
-    from worlds.curation.claims.receipt import Fact, Receipt, ToldFact
-    from worlds.curation.claims.telling import Teller
-    from worlds.revisions.writer import Writing
-    from worlds.validity.stating import Edit
-    from worlds.validity.timeline import DueFact, Timeline
+    from worlds.core.history.writer import Writing
+    from worlds.extras.curation.claims.named_facts import Teller
+    from worlds.extras.curation.claims.receipt import Fact, Receipt, ToldFact
+    from worlds.extras.facts.assertions import Edit
+    from worlds.extras.facts.timeline import DueFact, Timeline
 
 
-class Stating(Deciding):
+class StatingVerbs(Deciding):
     """The verbs that state facts in time."""
 
     @verb
@@ -68,9 +68,9 @@ class Stating(Deciding):
         change is a proposal (`.proposal`). ArgumentError for an end before the beginning, and for a beginning to come
         of what holds without an end.
         """
-        (quad,) = self._namespaces.quads([(subject, predicate, object, graph)])
-        cited = [self._namespaces.term(one) for one in ([] if cites is None else listed(cites))]
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+        (quad,) = self._core.namespaces.quads([(subject, predicate, object, graph)])
+        cited = [self._core.namespaces.term(one) for one in ([] if cites is None else listed(cites))]
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
             added, removed = self._stating.state(
                 quad, valid_from=valid_from, valid_to=valid_to, cites=cited, confidence=confidence
             )
@@ -78,7 +78,7 @@ class Stating(Deciding):
             if supersede == "functional":
                 others = self._stating.superseded(quad) if valid_to is None else []
             elif supersede is not None:
-                others = self._namespaces.quads(supersede)
+                others = self._core.namespaces.quads(supersede)
             for other in others:
                 came, went = self._stating.end(other, valid_from, before=True)
                 added, removed = added + came, removed + went
@@ -108,7 +108,7 @@ class Stating(Deciding):
         dry_run: bool = False,
         scope: object = None,
     ) -> Receipt:
-        """State facts by the names of things, and say what became of each: a `Receipt`, in their order.
+        """State facts by the names of things, and return the outcome of each: a `Receipt`, in their order.
 
         A fact is (subject, predicate, object), and maybe a mapping with "from", "to" (as `state` has valid_from and
         valid_to), "cites" and "confidence": `("Ann", "works at", "Acme", {"from": "2026-05"})`. A part in words is the
@@ -131,11 +131,11 @@ class Stating(Deciding):
             )  # fmt: skip
             return receipt
         if vocabulary not in ("known", "open"):
-            raise ArgumentError(f"vocabulary is 'known' or 'open', not {vocabulary!r}")
-        place = self._namespaces.home or DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+            raise ArgumentError(f"vocabulary must be 'known' or 'open', not {vocabulary!r}")
+        place = self._core.namespaces.home or DEFAULT_GRAPH if graph is None else self._core.namespaces.graph(graph)
         told = self._teller.read(facts, context=context, open_=vocabulary == "open")
         sure = [one for one in told if one.triple is not None and not one.why]
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
             fresh = self._tell(sure, place)
         became = [
             one.told("refused", place)
@@ -146,7 +146,7 @@ class Stating(Deciding):
             for one in told
         ]
         revision = writing.change.revision if isinstance(writing.change, Change) else None
-        from worlds.curation.claims.receipt import Receipt
+        from worlds.extras.curation.claims.receipt import Receipt
 
         return Receipt(revision, tuple(became), tuple(writing.change.notes))
 
@@ -155,23 +155,21 @@ class Stating(Deciding):
         memory = self._memory
         wider = None if memory is None else memory.around
         namespace = None if memory is None else f"{memory.graph}#entity/"
-        from worlds.curation.claims.telling import Teller
+        from worlds.extras.curation.claims.named_facts import Teller
 
         def resolve(name: str, **options: Any) -> Any:
             found = self._resolver.resolve(name, graphs=None, exclude=None, **options)
             return found if found.best is not None or wider is None else wider.resolve(name, **options)
 
         vocabulary = (self._answers if wider is None else wider._answers).vocabulary
-        return Teller(
-            self._connection, self._dictionary, self._chunks, self._patterns, resolve, self._minting.mint, vocabulary,
-            self._namespaces.pattern, None if wider is None else wider._teller, namespace,
-        )  # fmt: skip
+        teller = None if wider is None else wider._teller
+        return Teller(self._core, resolve, self._minting.mint, vocabulary, teller, namespace)
 
     def _tell(self, sure: list[Fact], graph: Any) -> set[int]:
-        """Write facts, but for those that violate the shapes, which get the reason; gives which were new, by id()."""
+        """Write facts, except ones that violate the shapes, which get the reason; returns the new ones, by id()."""
         while sure:
             try:
-                with self._writer.revision() as writing:
+                with self._core.writer.revision() as writing:
                     fresh = {id(one) for one in sure if self._is_new(one, graph)}
                     fresh |= {id(one) for one in sure if self._told(writing, one, graph) and one.times}
                     if self._shapes:
@@ -189,7 +187,7 @@ class Stating(Deciding):
 
     def _is_new(self, fact: Fact, graph: Any) -> bool:
         assert fact.triple is not None
-        return not (fact.times or len(self._patterns.matching(fact.triple, graph)))
+        return not (fact.times or len(self._core.patterns.matching(fact.triple, graph)))
 
     def _told(self, writing: Writing, fact: Fact, graph: Any) -> bool:
         """Write a fact; whether it was new."""
@@ -203,15 +201,15 @@ class Stating(Deciding):
         quad = ox.Quad(*fact.triple, graph)
         if not fact.times:
             return [*quads, quad], []
-        cites = [self._namespaces.term(one) for one in listed(fact.times.get("cites") or [])]
+        cites = [self._core.namespaces.term(one) for one in listed(fact.times.get("cites") or [])]
         added, removed = self._stating.state(quad, **{**fact.times, "cites": cites})
         return quads + added, removed
 
     def _unsure(self, fact: Fact, graph: Any, author: str | None, *, dry_run: bool) -> ToldFact:
-        """Propose what is not sure."""
+        """Propose a fact that is not sure."""
         added, removed = self._edit(fact, graph)
         known = [one.confidence for part in fact.unsure for one in part.candidates[:1]]
-        if all(len(self._patterns.matching((one.subject, one.predicate, one.object), graph)) for one in added):
+        if all(len(self._core.patterns.matching((one.subject, one.predicate, one.object), graph)) for one in added):
             fact.why.append("of the likeliest, that is known")
             return fact.told("refused", graph)
         number = None
@@ -242,7 +240,7 @@ class Stating(Deciding):
         ArgumentError for a quad that does not hold, and for an end before the beginning.
         """
         given = self._fact(quad)
-        with self._writer.revision(author=author, message=reason, dry_run=dry_run) as writing:
+        with self._core.writer.revision(author=author, message=reason, dry_run=dry_run) as writing:
             self._apply(writing, self._stating.end(given, at))
         return writing.change
 
@@ -263,39 +261,43 @@ class Stating(Deciding):
         ArgumentError for a quad that holds, or was not ended.
         """
         given = self._fact(quad)
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
             self._apply(writing, self._stating.reinstate(given))
         return writing.change
 
     def _fact(self, quad: QuadLike) -> ox.Quad:
         if not isinstance(quad, (ox.Quad, ox.Triple)) and not (isinstance(quad, (list, tuple)) and len(quad) in (3, 4)):
-            raise ArgumentError(f"a fact is a subject, a predicate, an object and, if it is in one, a graph: {quad!r}")
-        return self._namespaces.quads([quad])[0]
+            raise ArgumentError(
+                f"a fact must have a subject, a predicate, an object and optionally a graph, not {quad!r}"
+            )
+        return self._core.namespaces.quads([quad])[0]
 
     def _apply(self, writing: Writing, edit: Edit) -> None:
         added, removed = edit
         writing.looks_ahead(self._stating.first_ahead(added))
-        gone = [self._patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed]
-        writing.apply(quad_ids(self._connection, self._dictionary, added), np.concatenate([NO_QUADS, *gone]))
+        gone = [
+            self._core.patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed
+        ]
+        writing.apply(quad_ids(self._core.connection, self._core.dictionary, added), np.concatenate([NO_QUADS, *gone]))
 
     @verb
     def timeline(self, iri: object) -> Timeline:
-        """What was said of an entity, and when it held: values with their intervals, gaps and overlaps."""
-        entity = self._namespaces.entity(iri)
-        with self._connection.snapshot():
+        """The facts of an entity over time: values with their intervals, gaps and overlaps."""
+        entity = self._core.namespaces.entity(iri)
+        with self._core.connection.snapshot():
             return self._timelines.of(entity)
 
     @verb
     def due(self) -> list[DueFact]:
-        """The facts whose beginning or end has come, and is not carried out; those that came first come first.
+        """The facts whose beginning or end has come, and is not carried out; the earliest first.
 
         Such a time was written before it came, and nobody has decided it since: what was asserted, removed or undone
         after it came stays as it is. In a scope, those of its graphs.
         """
-        from worlds.validity.timeline import due_facts
+        from worlds.extras.facts.timeline import due_facts
 
-        with self._connection.snapshot():
-            return due_facts(self._dictionary, self._validity.due(present()))
+        with self._core.connection.snapshot():
+            return due_facts(self._core.dictionary, self._validity.due(present()))
 
     @verb
     @rehearsable(Change)
@@ -312,7 +314,7 @@ class Stating(Deciding):
         with (
             self._ownership.lifted(),
             self._whole._ownership.lifted(),
-            self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing,
+            self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing,
         ):
             due = self._validity.due(present())
             begun, ended = (

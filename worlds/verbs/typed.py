@@ -29,7 +29,7 @@ _FORMS: dict[str, tuple[str, tuple[type, ...]]] = {
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument of a verb is not what its annotation says: a ValueError at every door, and a TypeError in Python."""
+    """An argument of a verb has another type than its annotation: ValueError at every door, TypeError in Python."""
 
 
 class _Form(NamedTuple):
@@ -43,11 +43,11 @@ class _Form(NamedTuple):
         if Collection in self.kinds and fits and not alone:
             fits = all(isinstance(one, str) for one in value)  # type: ignore[attr-defined]  # it is one
         if not fits:
-            raise ArgumentTypeError(f"{name} is {self.told}, not {value!r}")
+            raise ArgumentTypeError(f"{name} must be {self.told}, not {value!r}")
 
 
 def typed(verb: Verb, method: F) -> F:
-    """The method of a verb, which refuses an argument that is not what the annotation says, where this knows it.
+    """The method of a verb, which refuses an argument of another type than its annotation, if known here.
 
     A search looks at its options itself.
     """
@@ -69,7 +69,7 @@ def typed(verb: Verb, method: F) -> F:
 
 
 def _form(annotation: str) -> _Form | None:
-    """What an annotation, which was not evaluated, says of a value; None for what this does not know."""
+    """The form of values by an annotation, which was not evaluated; None for an annotation that this does not know."""
     parts = re.sub(r"\[([^][]|\[[^][]*\])*\]", "", annotation).split(" | ")
     if annotation in ("str", "int") or not _FORMS.keys() >= set(parts):  # others word these, of what must be given
         return None

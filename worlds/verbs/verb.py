@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from worlds.search.options import Option
+from worlds.core.search.options import Option
 
 Level: TypeAlias = Literal["read", "propose", "write", "admin"]
 LEVELS: tuple[Level, ...] = ("read", "propose", "write", "admin")
-"""What a key may do; each level includes those before it."""
+"""The levels of a key; each includes those before it."""
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb of `World`. `level` is what a key needs for it, `help` one line; `options` are in Python's order.
+    """One verb of `World`. `level` is the level that a key needs, `help` one line; `options` are in Python's order.
 
     `names` are those of the doors that call it otherwise, and `absent` maps doors without it to the reason. A verb that
     is `composed` calls other verbs, each a revision of its own.

@@ -10,21 +10,22 @@ from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.documents.ledger import Ledger
-from worlds.documents.reading import DOCUMENT, TEXT, document_quads, is_document, read_document
+from worlds.core.history.diff import Diff
+from worlds.core.history.dry_runs import rehearsable
+from worlds.core.history.gate import Change, noted
+from worlds.core.history.writer import Progress
+from worlds.core.quads.dictionary import DEFAULT_GRAPH
+from worlds.core.quads.reader import quad_ids
+from worlds.core.quads.rows import NO_QUADS
+from worlds.core.quads.used_names import TimeBudget
+from worlds.core.texts.policy import DOCUMENT, TEXT
 from worlds.errors import ArgumentError
+from worlds.extras.documents.conversion import document_quads, is_document, read_document
+from worlds.extras.documents.ledger import Ledger
+from worlds.extras.shapes.guard import GuardSetting, expect_guard
+from worlds.extras.sources.tables.rows import is_table
 from worlds.graph.terms import shorten
-from worlds.quads.dictionary import DEFAULT_GRAPH
-from worlds.quads.reader import quad_ids
-from worlds.quads.rows import NO_QUADS
-from worlds.quads.vocabulary import Budget
-from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change, noted
-from worlds.revisions.rehearsing import rehearsable
-from worlds.revisions.writer import Progress
-from worlds.rules.guard import GuardSetting, expect_guard
-from worlds.sources.tables.reading import is_table
-from worlds.verbs.calling import verb
+from worlds.verbs.invocation import verb
 from worlds.verbs.parts import Parts
 
 _NEW_PREDICATES = 5  # of one write, which are compared with those that are known
@@ -36,7 +37,7 @@ _NEAR = 0.9  # difflib's ratio of two IRIs of which one may be misspelt
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
 
 
-class Writing(Parts):
+class WritingVerbs(Parts):
     """The verbs that change quads."""
 
     @verb
@@ -59,7 +60,7 @@ class Writing(Parts):
         """
         if guard is not None:
             expect_guard(guard)
-        with self._writer.revision(author=author, message=message, base=base, guard=guard):
+        with self._core.writer.revision(author=author, message=message, base=base, guard=guard):
             yield self
 
     @verb
@@ -82,27 +83,27 @@ class Writing(Parts):
         With `dry_run=True`, here and in every verb that writes, nothing is written: it gives the `Diff` that the write
         would make. It costs what the write costs, without embedding.
         """
-        given = self._namespaces.quads(quads)
+        given = self._core.namespaces.quads(quads)
         notes = tuple(self._near_predicates(given))
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             revision.note(*notes)
-            revision.apply(added=quad_ids(self._connection, self._dictionary, given))
+            revision.apply(added=quad_ids(self._core.connection, self._core.dictionary, given))
         return revision.change
 
     def _near_predicates(self, quads: Sequence[ox.Quad]) -> Iterator[str]:
-        """What to say of new predicates that are written nearly as ones that the world has."""
+        """Notes on new predicates with nearly the spelling of predicates of the world."""
         named = list({quad.predicate for quad in quads})
         new = [
             term
-            for term, number in zip(named, self._dictionary.find(named), strict=True)
-            if number is None or not self._connection.row(_USED, (number,))
+            for term, number in zip(named, self._core.dictionary.find(named), strict=True)
+            if number is None or not self._core.connection.row(_USED, (number,))
         ]
         if not 0 < len(new) <= _NEW_PREDICATES or any(len(term.value) > _LONGEST for term in new):
             return
-        prefixes = self._namespaces.prefixes
-        budget = Budget(_LOOKING)
+        prefixes = self._core.namespaces.prefixes
+        budget = TimeBudget(_LOOKING)
         for term in new:
-            for near in self._vocabulary.nearest(term.value, budget, among="predicates")[:1]:
+            for near in self._core.vocabulary.nearest(term.value, budget, among="predicates")[:1]:
                 if len(near) <= _LONGEST and difflib.SequenceMatcher(None, term.value, near).ratio() >= _NEAR:
                     yield f"{shorten(term.value, prefixes)} is a new predicate, and is near {shorten(near, prefixes)}"
 
@@ -112,9 +113,9 @@ class Writing(Parts):
         self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None, dry_run: bool = False
     ) -> Change | Diff:
         """Remove triples (of the default graph) or quads, given as `add` takes them. Others are ignored."""
-        given = self._namespaces.quads(quads)
-        with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
-            revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
+        given = self._core.namespaces.quads(quads)
+        with self._core.writer.revision(author=author, message=message, dry_run=dry_run) as revision:
+            revision.apply(removed=quad_ids(self._core.connection, self._core.dictionary, given))
         return revision.change
 
     @verb
@@ -135,12 +136,12 @@ class Writing(Parts):
         With the last revision that was seen as its `base`, it is refused where a subject of the quads has changed since
         (ConflictError): so no editor overwrites what another one wrote meanwhile.
         """
-        added, removed = self._namespaces.quads(add), self._namespaces.quads(remove)
+        added, removed = self._core.namespaces.quads(add), self._core.namespaces.quads(remove)
         notes = tuple(self._near_predicates(added))
         options: dict[str, Any] = {"author": author, "message": message, "embed": embed, "dry_run": dry_run}
-        with self._writer.revision(base=base, **options) as revision:
+        with self._core.writer.revision(base=base, **options) as revision:
             revision.note(*notes)
-            ids = [quad_ids(self._connection, self._dictionary, quads) for quads in (removed, added)]
+            ids = [quad_ids(self._core.connection, self._core.dictionary, quads) for quads in (removed, added)]
             revision.apply(NO_QUADS, ids[0])
             revision.apply(ids[1])
         return revision.change
@@ -215,12 +216,12 @@ class Writing(Parts):
             files = [os.fsdecode(one) for one in paths if isinstance(one, (str, os.PathLike))]
             for file in (one for one in files if os.path.exists(one)):  # noqa: PTH110  # U+0000, too
                 if is_table(file):
-                    raise ArgumentError(f"{file} is a table, which a mapping makes triples of: mapping=True (--map -)")
+                    raise ArgumentError(f"{file} is a table: mapping=True (--map -) converts it by a proposed mapping")
                 if is_document(file):
                     raise ArgumentError(f"{file} is a document: add_document (`worlds add-document`) takes it")
         if mapping is not None:
             source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
-        change = self._loader.load(
+        change = self._core.loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
             allow_network=allow_network, max_unpacked=max_unpacked, keep_edits=keep_edits, progress=progress,
             dry_run=dry_run,
@@ -266,19 +267,19 @@ class Writing(Parts):
         False. OpenError for a file that is not there, ParseError for text that is not UTF-8, WorldsError for HTML where
         selectolax is not installed. When embedding fails, the change is kept all the same: see `load`.
         """
-        subject, name = self._namespaces.iri("iri", iri), self._namespaces.iri("predicate", predicate)
-        kind = None if type is None else self._namespaces.iri("type", type)
+        subject, name = self._core.namespaces.iri("iri", iri), self._core.namespaces.iri("predicate", predicate)
+        kind = None if type is None else self._core.namespaces.iri("type", type)
         if not isinstance(metadata, Mapping | None):
-            raise TypeError(f"metadata maps predicates to values, it is not {metadata!r}")
-        target = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+            raise TypeError(f"metadata must map predicates to values, not {metadata!r}")
+        target = DEFAULT_GRAPH if graph is None else self._core.namespaces.graph(graph)
         found = read_document(content, format)
         given = document_quads(
             subject, target, found, title=title, source=source, date=date, language=language,
-            predicate=name, type=kind, metadata=metadata or {}, prefixes=self._namespaces.prefixes,
+            predicate=name, type=kind, metadata=metadata or {}, prefixes=self._core.namespaces.prefixes,
         )  # fmt: skip
-        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
-            quads = quad_ids(self._connection, self._dictionary, given)
-            ledger = Ledger(self._connection)
+        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
+            quads = quad_ids(self._core.connection, self._core.dictionary, given)
+            ledger = Ledger(self._core.connection)
             earlier = ledger.replaced(quads) if replace else NO_QUADS
             ledger.note(quads)
             revision.apply(quads, earlier)

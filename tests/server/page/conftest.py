@@ -35,7 +35,7 @@ def server(folder: Path) -> Iterator[Served]:
         yield found
 
 
-@pytest.fixture(scope="module")  # while it lives, no other loop of asyncio runs in the process
+@pytest.fixture(scope="package")  # while it lives, no other loop of asyncio runs in the process
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright drives it; it is in the dev extra")
     if not CHROMIUM:

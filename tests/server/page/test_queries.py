@@ -14,7 +14,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.page import SMALL, WIDE, Tab, expect
 from tests.support.serving import ROOT, Served
-from worlds.server import page as assets
+from worlds.doors.server import page as assets
 
 pytestmark = pytest.mark.slow
 EDITORS = ["plain", "full"]
@@ -30,7 +30,7 @@ def typed(page: Any, query: str) -> None:
 
 def need_the_editor() -> None:
     if assets.EDITOR not in assets.assets():
-        pytest.skip("the editor is not here: python -m worlds.server.bundle builds it")
+        pytest.skip("the editor is not here: python -m worlds.doors.server.bundle builds it")
 
 
 @pytest.fixture(params=EDITORS)
@@ -196,7 +196,7 @@ def test_the_examples_find_what_is_in_named_graphs(
 def test_a_query_that_finds_nothing_says_why(tab: Tab) -> None:
     page = tab.open(query="SELECT * { ?x s:launchd ?day }")
     expect(page.locator(".output .empty .note").first).to_contain_text("did you mean s:launched")
-    assert "Nothing in the world fits" not in page.locator(".output").inner_text()
+    assert "No data match this query" not in page.locator(".output").inner_text()
     tab.open(query="SELECT * { ?x s:launched '1969' }")
     expect(page.locator(".output .empty")).to_contain_text("No results")
     page = tab.open(query="ASK { ?x s:launchd ?day }")
@@ -212,7 +212,7 @@ def test_there_is_no_example_about_graphs_without_graphs(new_tab: Callable[..., 
     page = new_tab(f"{server.url}/worlds/empty").open(query="")
     examples = page.get_by_role("combobox", name="Examples")
     expect(examples.locator("option", has_text="The types and their numbers")).to_have_count(1)
-    expect(examples.locator("option", has_text="What is in which graph")).to_have_count(0)
+    expect(examples.locator("option", has_text="Contents of each graph")).to_have_count(0)
 
 
 def test_triples_are_a_graph(tab: Tab) -> None:
@@ -320,11 +320,11 @@ def test_a_question_finds_its_query_and_is_kept(new_tab: Callable[..., Tab], ser
     question, find = page.get_by_label("Ask in words"), page.get_by_role("button", name="Find the query")
     question.fill("Which rovers are there?")
     question.press("Enter")
-    page.get_by_role("button", name="Kept for this question").click()
+    page.get_by_role("button", name="Kept query of this question").click()
     expect(page.locator("table.rows tbody tr")).to_have_count(11)
     question.fill("How many rovers are there?")
     find.click()
-    expect(page.locator(".queries")).not_to_contain_text("Kept for this question")
+    expect(page.locator(".queries")).not_to_contain_text("Kept query of this question")
     page.get_by_role("button", name="Kept: Which rovers are there?").click()
     expect(page.locator("table.rows tbody tr")).to_have_count(11)
     question.fill("Name all of them, <b>the rovers</b>")

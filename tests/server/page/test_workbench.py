@@ -16,7 +16,7 @@ from rdflib import RDF, RDFS, Literal, URIRef
 import worlds
 from tests.support.page import EX, Tab, expect
 from tests.support.serving import ROOT, served
-from worlds.server.keys import keys_of
+from worlds.doors.server.keys import keys_of
 
 pytestmark = pytest.mark.slow
 SHAPES = b"""
@@ -124,7 +124,8 @@ def test_a_label_is_edited_two_are_merged_and_both_are_taken_back(bench: Callabl
 
 
 def test_the_shapes_speak_while_one_writes(bench: Callable[..., Tab]) -> None:
-    page = bench().open(entity=f"{EX}Sojourner")
+    tab = bench()
+    page = tab.open(entity=f"{EX}Sojourner")
     page.get_by_role("link", name="Edit", exact=True).click()
     mass = field(page, "mass in kilograms")
     mass.get_by_role("textbox").fill("heavy")
@@ -133,13 +134,7 @@ def test_the_shapes_speak_while_one_writes(bench: Callable[..., Tab]) -> None:
     mass.get_by_role("textbox").fill("11.5")
     expect(mass.locator(".problems li")).to_have_count(0)
     # What is not saved is not left without a question.
-    questions: list[str] = []
-
-    def asked(dialog: Any) -> None:
-        questions.append(dialog.message)
-        dialog.dismiss()
-
-    page.on("dialog", asked)
+    questions = tab.dialogs(accept=False)
     page.get_by_role("link", name="Review").click()
     assert len(questions) == 1
     expect(mass.get_by_role("textbox")).to_have_value("11.5")
@@ -180,7 +175,7 @@ def test_a_new_entity_is_made_commented_retired_and_deleted(bench: Callable[...,
     tab.expected.append("404")
     page = tab.open()
     page.get_by_role("link", name="New entity").click()
-    page.get_by_label("What is it?").select_option(label="Rover")
+    page.get_by_label("Class of the new entity").select_option(label="Rover")
     page.get_by_label("Name", exact=True).fill("Rocky VII")
     page.get_by_role("button", name="Go on to its form").click()
     expect(field(page, "Name").get_by_role("textbox")).to_have_value("Rocky VII")
@@ -199,7 +194,7 @@ def test_a_new_entity_is_made_commented_retired_and_deleted(bench: Callable[...,
     page.locator(".menu summary").click()
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("button", name="Delete it").click()
-    expect(page.locator(".empty")).to_contain_text("Nothing is said about it")
+    expect(page.locator(".empty")).to_contain_text("No data about it")
     page.locator(".notice").get_by_role("button", name="Undo").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Rocky VII")
     # A name that is taken is said before anything is made.
@@ -221,7 +216,7 @@ def test_two_people_edit_the_same_and_nothing_is_lost(bench: Callable[..., Tab])
     expect(theirs.locator(".notice")).to_contain_text("Saved")
     ours.get_by_role("button", name="Save").click()
     told = ours.get_by_role("alert")
-    expect(told).to_contain_text("Somebody else has changed this meanwhile")
+    expect(told).to_contain_text("Somebody else changed this meanwhile")
     expect(told).to_contain_text("Theirs")
     assert values(first, "ex:Sojourner", "rdfs:label") == {"Theirs", "Sojourner"}, "nothing was overwritten"
     # What was written is still there, beside what the other wrote; saving again keeps both.
@@ -249,7 +244,7 @@ def test_a_merged_or_short_name_edits_the_entity_that_it_leads_to(bench: Callabl
         expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
     assert values(tab, "ex:Sojourner2", "?p") == set()
     page = tab.open(merge=f"{EX}Sojourner2", **{"with": f"{EX}Sojourner"})
-    expect(page.locator(".empty")).to_contain_text("They are one already")
+    expect(page.locator(".empty")).to_contain_text("They are merged already")
 
 
 def test_a_value_ends_with_its_time(bench: Callable[..., Tab]) -> None:
@@ -289,18 +284,19 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
         page.wait_for_load_state("networkidle")
         expect(page.get_by_role("link", name="Edit", exact=True)).to_have_count(0)
         tab, page = opened("read", edit=f"{EX}Sojourner")
-        expect(page.locator(".empty")).to_contain_text("may only read")
+        expect(page.locator(".empty")).to_contain_text("a key with the level propose")
+        expect(page.locator(".empty")).to_contain_text("worlds keys add FILE YOUR-NAME --level propose")
         page = tab.open(review="")
         expect(page.locator(".review-detail h2")).to_be_visible()
         expect(page.get_by_role("button", name="Accept")).to_have_count(0)
         page = tab.open(query="DELETE WHERE { ?s s:launched ?o }")
-        expect(page.get_by_role("alert")).to_contain_text("this key may only read")
+        expect(page.locator(".empty")).to_contain_text("The key “read” has the level read")
 
         _, page = opened("propose", edit=f"{EX}Sojourner")
         field(page, "Name").get_by_role("textbox").first.fill("Proposed")
         expect(page.get_by_role("button", name="Save")).to_have_count(0)
         page.get_by_role("button", name="Propose").click()
-        expect(page.locator(".notice")).to_contain_text("It waits as proposal 5")
+        expect(page.locator(".notice")).to_contain_text("Proposed as proposal 5")
         with worlds.open(path, embedder=None, read_only=True) as world:
             assert [one.author for one in world.proposals()][-1] == "propose"
             assert world.count("ex:Sojourner", "rdfs:label", '"Proposed"@en') == 0
@@ -346,7 +342,7 @@ def test_proposals_are_decided_by_keyboard(tmp_path: Path, new_tab: Callable[...
                 expect(page.locator(".item-head")).to_have_text(f"reason {many - 1:03}")
         expect(page.locator(".item-head")).to_have_text(f"reason {many - 2:03}")
         page.keyboard.press("a")
-        expect(page.locator(".review-detail")).to_contain_text("Nothing is left")
+        expect(page.locator(".review-detail")).to_contain_text("Everything is decided")
     with worlds.open(path, embedder=None) as world:
         told = {one.why: one.status for one in world.proposals(status="any")}
         assert told == {f"reason {n:03}": "rejected" if n % 4 == 3 else "accepted" for n in range(many)}
@@ -357,7 +353,7 @@ def test_many_are_accepted_at_once_after_a_dry_run(bench: Callable[..., Tab]) ->
     tab = bench()
     page = tab.open(review="")
     expect(page.locator(".review-group", has_text="Proposals").locator(".item")).to_have_count(4)
-    page.get_by_label("Least confidence").fill("0.8")
+    page.get_by_label("Lowest confidence").fill("0.8")
     page.get_by_label("Filter", exact=True).fill("nickname")
     expect(page.locator(".review-group", has_text="Proposals").locator(".item")).to_have_count(2)
     page.get_by_role("button", name=re.compile("Select 2 items")).click()
@@ -383,7 +379,7 @@ def test_what_was_seen_is_what_is_accepted(bench: Callable[..., Tab]) -> None:
     page.keyboard.press("a")
     expect(page.locator(".review-detail").get_by_role("alert")).to_contain_text("A conflict")
     assert values(tab, "ex:Curiosity", "s:nickname") == set()
-    page.get_by_role("button", name="Read it again").click()
+    page.get_by_role("button", name="Reload the proposal").click()
     page.locator(".item", has_text="heard 0 times").click()
     expect(page.locator(".review-detail")).to_contain_text("another")
     expect(page.locator(".review-detail")).to_contain_text("rather this")
@@ -409,7 +405,7 @@ def test_findings_stand_in_the_same_list_and_are_decided(bench: Callable[..., Ta
     title = links.locator(".item-title").first.inner_text()
     links.locator(".item").first.click()
     expect(page.locator(".item-head")).to_have_text(title)
-    expect(page.locator(".review-detail")).to_contain_text("Who said what")
+    expect(page.locator(".review-detail")).to_contain_text("Origin of the quads")
     page.keyboard.press("r")
     expect(links.locator(".item")).to_have_count(before - 1)
     page.get_by_label("Keys:").uncheck()  # then a letter does nothing
@@ -469,7 +465,7 @@ def test_who_wrote_a_wrong_date_and_what_held_before(bench: Callable[..., Tab]) 
     expect(told).to_contain_text("cara")
     expect(told).to_contain_text("dates")
     expect(page.locator(".timeline li", has_text="2003-06-10")).to_contain_text("ann")
-    page.get_by_role("button", name="As it was at…").click()
+    page.get_by_role("button", name="The entity at a time…").click()
     page.get_by_label("Revision or time").fill("1")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.locator(".as-was")).to_contain_text("2003-06-10")
@@ -499,7 +495,7 @@ def test_an_update_is_tried_then_run_and_taken_back(bench: Callable[..., Tab]) -
     page = tab.open(query='INSERT DATA { ex:Mars s:nickname "Red"@en }')
     page.get_by_label("Reason").fill("it is red")
     page.get_by_role("button", name="Propose it").click()
-    expect(page.locator(".notice")).to_contain_text("It waits as proposal 5")
+    expect(page.locator(".notice")).to_contain_text("Proposed as proposal 5")
     tab.expected.append("400")
     page = tab.open(query="INSERT DATA { this is wrong")
     expect(page.get_by_role("alert")).to_contain_text("Line 1")
@@ -510,7 +506,7 @@ def test_a_merge_is_split_in_the_history(bench: Callable[..., Tab]) -> None:
     merged = {"kept": "ex:Sojourner", "others": ["ex:Sojourner2"]}
     revision = httpx.post(f"{tab.url}/merge", json=merged).json()["revision"]
     page = tab.open(history=str(revision))
-    page.get_by_role("button", name="Split what it merged").click()
+    page.get_by_role("button", name="Undo its merge").click()
     expect(page.locator(".notice")).to_contain_text("Split as revision")
     assert values(tab, "ex:Sojourner2", "rdfs:label") == {"Sojourner rover"}
 

@@ -1,0 +1,255 @@
+"""SPARQL within a scope of few graphs: the world's own index is asked, with the scope's graphs as the dataset.
+
+Nothing is copied for it. A scope of more graphs, and what a dataset cannot answer, is asked of the slice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyoxigraph as ox
+
+from worlds.core.core import Core
+from worlds.core.quads.dataset import DefaultGraphSetting, default_graph
+from worlds.core.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, json_ids
+from worlds.core.sparql.index import Progress
+from worlds.core.sparql.notes import Notes
+from worlds.core.sparql.queries import Queries
+from worlds.errors import QueryError, WorldsError
+from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.evaluation import Found
+from worlds.graph.query.query import Query
+from worlds.graph.search.rewriting import mentions_search
+from worlds.graph.search.vocabulary import NAMESPACE
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName
+from worlds.sql import OWN_GRAPHS, statements
+from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    from worlds.graph.query.results import Solutions, Triples
+
+_SQL = statements("scopes.sql")
+_FEW = 3  # graphs, of which a list costs a query little; ten cost a join twice what one costs
+_makes_triples = re.compile(r"\b(?:CONSTRUCT|DESCRIBE)\b", re.IGNORECASE).search  # it tells all prefixes
+Known: TypeAlias = tuple[Mapping[str, str], DefaultGraphSetting]
+"""Prefixes, and what the default graph is."""
+_prefixes_of = re.compile(r"([\w.-]*):").findall
+
+
+class Dataset:
+    """The graphs of a scope within its world's index."""
+
+    def __init__(self, world: Core, own: Core, graphs: Sequence[GraphName]) -> None:
+        self._world = world
+        self._own = own
+        self._graphs = tuple(graphs)
+        self._index = DatasetIndex(world, own, self._graphs)
+        notes = IndexNotes(own, self._index.part)
+        self._queries: Queries = own.asking(DatasetQueries, world, self._index, notes)
+        self._used: set[tuple[str, str]] = set()  # prefixes and their IRIs that stand in the scope for sure
+        self._since: object = None  # of what was purged or forgotten when they were found
+
+    @staticmethod
+    def possible(graphs: Sequence[GraphName]) -> bool:
+        """Whether a scope is asked so."""
+        return len(graphs) <= _FEW and not any(getattr(graph, "value", None) in OWN_GRAPHS for graph in graphs)
+
+    def answer(
+        self, text: str, query: Callable[[Known], Query], progress: Progress | None
+    ) -> Solutions | Triples | bool | None:
+        """The answer to a text, of which `query` makes a query; None where the slice is to be asked."""
+        known = self._known(text)
+        if known is None:
+            return None
+        asked = query(known)
+        if not self._holds(asked):
+            return None
+        try:
+            return self._queries.answer(asked, progress)
+        except QueryError as error:
+            if error.line is None:  # else what is told may depend on other names of the scope
+                raise
+            return None
+
+    def _known(self, text: str) -> Known | None:
+        """The prefixes that a query names, and its default graph; None where the slice is asked.
+
+        A scope has only prefixes that one of its terms begins with: those that the text names are looked for.
+        """
+        if self._own.connection.in_transaction or mentions_search(text) or _makes_triples(text):
+            return None
+        world = self._world
+        with world.connection.lock, world.connection.snapshot():
+            since = tuple(map(world.connection.meta, ("history_from", "purges")))
+            if since != self._since:
+                self._since, self._used = since, set()
+            declared = world.namespaces.declared
+            named = {prefix: declared[prefix] for prefix in _prefixes_of(text) if prefix in declared}
+            if named.get("w", NAMESPACE) != NAMESPACE:
+                del named["w"]
+            if not all(self._uses(prefix, iri) for prefix, iri in named.items()):
+                return None
+            return {**WELL_KNOWN_PREFIXES, **named}, default_graph(world.connection)
+
+    def _uses(self, prefix: str, iri: str) -> bool:
+        """Whether a term of the scope surely begins with a prefix's IRI."""
+        if (prefix, iri) not in self._used:
+            named = any(isinstance(name, ox.NamedNode) and name.value.startswith(iri) for name in self._graphs)
+            statement = _SQL["iri_begins"]
+            given = statement.bind(iri=iri, graphs_json=self._index.numbers)
+            if not (named or self._world.connection.value(statement, given)):
+                return False
+            self._used.add((prefix, iri))
+        return True
+
+    def _holds(self, query: Query) -> bool:
+        """Whether a query names no graph as its dataset that the world has outside of the scope."""
+        try:
+            default, named = query.dataset()
+        except QueryError:  # which the slice tells
+            return False
+        others = {*(default or ()), *(named or ())} - set(self._graphs)
+        store = self._index.store()
+        return not any(isinstance(one, ox.DefaultGraph) or store.contains_named_graph(one) for one in others)
+
+
+class DatasetIndex:
+    """The world's index, as the queries of a scope ask it."""
+
+    def __init__(self, world: Core, own: Core, graphs: Sequence[GraphName]) -> None:
+        self._world = world
+        self._own = own
+        self._default = [DEFAULT_GRAPH] if DEFAULT_GRAPH in graphs else []
+        self._names = [name for name in graphs if not isinstance(name, ox.DefaultGraph)]
+        self._forms: LexicalForms | None = None
+        self._state: object = None  # of the world, when the forms were read
+        self.merging = world.sparql.merging
+        self.use = world.sparql.use
+        self.apart = world.sparql.apart
+        self.store = world.sparql.store
+        self.asked = world.sparql.asked
+
+    @property
+    def view_lock(self) -> contextlib.AbstractContextManager[Any]:
+        """The scope's lock."""
+        return self._own.connection.lock
+
+    @property
+    def numbers(self) -> str:
+        """The ids of the scope's graphs that the world has, as JSON."""
+        found = [number for number in self._world.dictionary.find(self._names) if number is not None]
+        return json_ids([*found, *([DEFAULT_GRAPH_ID] if self._default else [])])
+
+    @property
+    def count(self) -> int:
+        """Quads in the scope, or more."""
+        return self._world.sparql.count
+
+    @property
+    def forms(self) -> LexicalForms:
+        """The lexical forms in the scope."""
+        whole = self._world.sparql.forms
+        if not whole:
+            return whole
+        state = self._world.connection.state()
+        if self._forms is None or self._state is not state:
+            self._forms, self._state = whole.among(self._is_used), state
+        return self._forms
+
+    def _is_used(self, terms: Sequence[Any]) -> list[bool]:
+        numbers = self._world.dictionary.find(terms)
+        known = json_ids([number for number in numbers if number is not None])
+        statement = _SQL["objects_among"]
+        rows = self._world.connection.rows(statement, statement.bind(ids_json=known, graphs_json=self.numbers))
+        used = {number for (number,) in rows}
+        return [number in used for number in numbers]
+
+    @contextlib.contextmanager
+    def with_own(self, store: ox.Store, query: Query) -> Iterator[None]:
+        """Add nothing to the store: the scope has none of the world's own graphs."""
+        yield
+
+    def seen(self, query: Query) -> Query:
+        """The query with the scope's graphs as its dataset, or the graphs that it names among these."""
+        store = self.store()
+        there = [name for name in self._names if store.contains_named_graph(name)]
+        default, named = query.dataset()
+        if query.union:
+            default = [*self._default, *there]
+        elif default is None:
+            default = self._default
+        return query.replaced(union=False, default_graphs=default, named_graphs=there if named is None else named)
+
+    def part(self) -> StorePart:
+        """The scope's quads of the store."""
+        return StorePart(self.store(), [*self._default, *self._names])
+
+
+class StorePart:
+    """Some graphs of a store, to be read quad by quad."""
+
+    def __init__(self, store: ox.Store, graphs: Sequence[GraphName]) -> None:
+        self._store = store
+        self._graphs = graphs
+
+    def quads_for_pattern(self, subject: Any, predicate: Any, object: Any, graph: Any = None) -> Iterator[ox.Quad]:
+        """The quads that match; None for any term, and for any of the graphs."""
+        graphs = self._graphs if graph is None else [name for name in self._graphs if name == graph]
+        return itertools.chain.from_iterable(
+            self._store.quads_for_pattern(subject, predicate, object, name) for name in graphs
+        )
+
+    def named_graphs(self) -> Iterator[GraphName]:
+        """The graphs that there are."""
+        return (
+            name
+            for name in self._graphs
+            if not isinstance(name, ox.DefaultGraph) and self._store.contains_named_graph(name)
+        )
+
+
+class IndexNotes(Notes):
+    """Notes on the queries of a view that has no database yet: where the index does not tell, the database is made."""
+
+    def __init__(self, own: Core, part: Callable[[], Any]) -> None:
+        """`part` returns the part of the index that the view can see."""
+        unread: Any = _Unread(own.connection, part)
+        super().__init__(unread, unread, unread, unread)
+        self._own = own
+
+    def of(self, query: Query, found: Found, count: Callable[[Query], Found] | None = None) -> tuple[str, ...]:
+        """Notes on a query and its results; none where nothing is odd."""
+        with contextlib.suppress(_UnsureError):
+            if not super().of(query, found, count):
+                return ()
+        with contextlib.suppress(WorldsError):
+            return self._own.notes.of(query.replaced(prefixes=self._own.namespaces.prefixes), found, count)
+        return ()
+
+
+class _UnsureError(Exception):
+    """The index alone does not tell."""
+
+
+class _Unread:
+    """The reader for notes on a view without a database for them: its quads in the index, and nothing else."""
+
+    def __init__(self, connection: Connection, part: Callable[[], Any]) -> None:
+        self.lock = connection.lock
+        self.store = part
+
+    def __getattr__(self, name: str) -> Any:
+        raise _UnsureError(name)
+
+
+class DatasetQueries(Queries):
+    """Answers the queries of a scope from its world's index."""
+
+    _index: Any
+
+    def _widened(self, query: Query) -> Query:
+        return super()._widened(self._index.seen(query))

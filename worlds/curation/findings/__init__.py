@@ -1,1 +1,0 @@
-"""What is wrong in a world, or may be: contradictions, and the report on all of it."""

@@ -1,0 +1,164 @@
+"""The commands that find what is wrong: report, contradictions, duplicates, suggest-links."""
+
+from __future__ import annotations
+
+import inspect
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.text import Text
+
+from worlds.doors.cli import show
+from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.differences import TARGET
+from worlds.doors.cli.exit_codes import NO, Interrupted
+from worlds.doors.cli.options import AUTHOR, EMBEDDER, given
+from worlds.doors.cli.terminal import clean, counted, note, output, waiting, write_utf8
+from worlds.verbs.table import VERBS
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+_SHOWN = 20  # findings of a kind, for people
+_ALL = 10_000  # of each kind that are proposed, or told to programs
+_CAUSES = 5  # that are told before the findings
+
+
+def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> None:
+    """Make the command of a verb that returns findings, which can be proposed."""
+
+    def run(
+        world: World, *, limit: int | None, propose: bool, author: str | None, json: bool, by: Any = None, **given: Any
+    ) -> Any:
+        if by is not None:
+            given["author"] = by
+        found = getattr(world, verb)(limit=limit or (_ALL if json or propose else _SHOWN), **given)
+        told = found.to_dict()
+        if propose:
+            try:
+                proposed = world.propose_all(found, author=author)
+            except KeyboardInterrupt as interrupt:
+                state = "the proposals made so far are kept; run the same command again"
+                raise Interrupted(state) from interrupt
+            told["proposed"] = [one.id for one in proposed]
+            found = found[: limit or _SHOWN]
+        if json:
+            return told
+        if hidden := sum(told["counts"].values()) - len(found):
+            note(f"and {hidden:,} more: --limit shows more, --json all")
+        if propose:
+            note(_proposed(told["proposed"], bool(found)))
+        shown = [{**one, "said by": _authors(one["quads"])} for one in told["findings"][: len(found)]]
+        return {"causes": told["causes"][:_CAUSES], "findings": shown}
+
+    run.__doc__ = help
+    command(
+        verb,
+        *more,
+        given(
+            "--limit -n N",
+            f"The number of findings of each kind at most; by default {_SHOWN}, and all with --json.",
+            int,
+            min=1,
+        ),
+        given("--propose", "Propose the remedy of each finding; see `worlds proposals`."),
+        AUTHOR,
+        name=verb.replace("_", "-"),
+        writes="propose",
+        **words,
+    )(run)
+
+
+def _authors(quads: list[dict[str, Any]]) -> list[str]:
+    """The revisions that said the quads of a finding, and their authors."""
+    said = sorted({(quad["revision"], quad["author"] or "") for quad in quads if quad["revision"] is not None})
+    return [f"{revision} {author}".strip() for revision, author in said]
+
+
+def _proposed(numbers: list[int], found: bool) -> str:
+    if not numbers:
+        return "no new proposals" + (": all findings are open already, or need a manual repair" if found else "")
+    between = f": {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else ""
+    return f"{counted(len(numbers), 'proposal')} made{between}"
+
+
+_finder(
+    "contradictions",
+    given("--by NAME", VERBS["contradictions"].options["author"].help),
+    help="The exit code is 1 if a declaration is contradicted.",
+    waiting="reading",
+    fails=lambda told: any(one["severity"] == "error" for one in told.get("findings", ())),
+    examples=("worlds contradictions kb.db", "worlds contradictions kb.db --kind functional --by ann"),
+)
+_finder(
+    "duplicates",
+    given("--between GRAPH GRAPH", VERBS["duplicates"].options["between"].help, tuple[str, str]),
+    help="The likeliest come first.",
+    waiting="comparing",
+    examples=("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),
+)
+_finder(
+    "suggest_links",
+    help="The surest come first.",
+    waiting="reading",
+    examples=("worlds suggest-links kb.db --type ex:Person",),
+)
+
+verbs_own(
+    "link_texts",
+    EMBEDDER,
+    help="`worlds policy kb.db mentions=true` keeps the links in step with writes.",
+    waiting="reading",
+    nothing="nothing changed: the texts are linked already",
+    examples=("worlds link-texts kb.db", "worlds link-texts kb.db --type ex:Person --propose"),
+)
+
+_FORMATS = ("table", "json", "markdown", "html")
+_LEVELS = ("error", "warning", "info", "never")
+_DRAWN = 10  # points of a page
+_POINTS = f"{VERBS['report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
+
+
+@command(
+    "report",
+    given("--points NUMBER", _POINTS, int, min=0, max=100),
+    given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
+    given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
+    TARGET,
+    examples=("worlds report kb.db --fail-on warning --after 12", "worlds report kb.db -f html -o report.html"),
+)
+def report(world: World, asked: Any) -> None:
+    """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found."""
+    for what, chosen, known in (("--fail-on", asked.fail_on, _LEVELS), ("--format", asked.format, _FORMATS)):
+        if chosen not in known:
+            raise ValueError(f"{what} must be one of {', '.join(known)}, not {chosen!r}")
+    with waiting("reading"):
+        drawn = _DRAWN if asked.format == "html" else 0
+        found = world.report(points=drawn if asked.points is None else asked.points, after=asked.after)
+    if asked.json or asked.format == "json":
+        text = dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n"
+    elif asked.format == "table":
+        text = f"{found}\n"
+    else:
+        name = Path(asked.path).stem
+        text = found.to_markdown(name) if asked.format == "markdown" else found.to_html(name)
+    if asked.target is not None:
+        asked.target.write_text(text, encoding="utf-8")
+    elif asked.format == "table" and not asked.json:
+        rows = [
+            {"level": one.level, "count": one.count, "new": one.new, "what": one.title, "examples": list(one.examples)}
+            for one in found
+            if one.count
+        ]
+        for cause in found.causes[:_CAUSES]:
+            output().print(Text(clean(cause.message), style="bold"), soft_wrap=True)
+        if rows:
+            show.print_answer(output(), rows, world.prefixes)
+        else:
+            output().print("nothing was found")
+    else:
+        write_utf8(text)
+    if found.fails(asked.fail_on):
+        raise typer.Exit(NO)

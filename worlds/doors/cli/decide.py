@@ -1,0 +1,273 @@
+"""The commands of curation: merge, split, propose, amend, proposals, accept, reject, decide."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from worlds.doors.cli.ask import given_query
+from worlds.doors.cli.changes import finish, print_edits
+from worlds.doors.cli.command import command
+from worlds.doors.cli.decisions import as_table, read_table
+from worlds.doors.cli.decisions import decide as carried_out
+from worlds.doors.cli.exit_codes import NO, Interrupted
+from worlds.doors.cli.options import AUTHOR, EMBEDDER, FILE, given, read_quads
+from worlds.doors.cli.show import print_answer, term
+from worlds.doors.cli.terminal import clean, counted, note, output, write_json
+
+if TYPE_CHECKING:
+    from worlds.extras.curation.changing.proposal import Proposal
+    from worlds.world import World
+
+_SHOWN = 20  # entities of a proposal
+_NOTHING = "nothing changed"
+
+_CHOSEN = (
+    given("[PROPOSAL...]", "The numbers of proposals.", list[int], name="numbers"),
+    given(
+        "--minimum --min NUMBER",
+        "All open proposals of at least this confidence; of duplicates and links, this probability.",
+        float,
+    ),
+    given("--kind KIND", "All open proposals of this kind."),
+    given("--proposer NAME", "All open proposals of this author."),
+    given("--entity IRI", "All open proposals about this entity."),
+    given("--query SELECT", "All open proposals about an entity in this query's first column; - reads it."),
+)
+_UPDATE = given("[UPDATE]", "A SPARQL Update, or - for standard input.")
+
+
+@command(
+    "merge", EMBEDDER, nothing=_NOTHING, examples=("worlds merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",)
+)
+def merge(world: World, kept: str, others: list[str], **given: Any) -> Any:
+    """A merge can be taken back by `split`."""
+    return world.merge(kept, *others, **given)
+
+
+@command("split", EMBEDDER, nothing=_NOTHING, examples=("worlds split kb.db 4 --author ann",))
+def split(world: World, **given: Any) -> Any:
+    """Quads added since stay where they are, and are listed: somebody has to decide whose they are."""
+    change = world.split(**given)
+    unassigned = () if given["dry_run"] else change.unassigned
+    if unassigned:
+        count = len(unassigned)
+        note(f"{count:,} quads added since stay where they are:" if count > 1 else "a quad added since stays:")
+    for quad in unassigned[:_SHOWN]:
+        note("  " + " ".join(term(part, world.prefixes) for part in quad if part is not None))
+    return change
+
+
+def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
+    from rich.text import Text
+
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    console = output()
+
+    def said(text: str, style: str = "") -> None:
+        console.print(Text(clean(text).replace("\n", " "), style=style), soft_wrap=True)
+
+    said(f"proposal {one.id}, {one.status} ({one.kind}), by {one.author or 'nobody named'}", "bold")
+    if one.version > 1:
+        said(f"version {one.version}, given by {one.content_author or 'nobody named'}", "bold")
+    for name, text in (("", one.why), ("score", one.score), ("confidence", one.confidence)):
+        if text is not None:
+            said(text if isinstance(text, str) else f"{name} {text:.2f}")
+    if one.merged:
+        kept, *others = (format_term(to_oxigraph(iri), prefixes) for iri in one.merged)
+        said(f"merges {', '.join(others)} into {kept}:")
+    print_edits(one.edits, _SHOWN, prefixes)
+    for text in one.moved:
+        said(f"since then: {text}", "yellow")
+    for text in one.validation:
+        said(f"it violates the shapes: {text}", "yellow")
+    for remark in one.discussion:
+        said(f"{remark.author or 'somebody'}: {remark.text}")
+    if one.decided is not None:
+        said(f"{one.status} by {one.reviewer or 'somebody'}" + (f": {one.decision}" if one.decision else ""))
+
+
+@command(
+    "propose",
+    *(_UPDATE, FILE),
+    show=_print,
+    examples=("worlds propose kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",),
+)
+def propose(world: World, update: str | None, *, file: str | None, **given: Any) -> Any:
+    """Quads are given in N-Quads; - is an update on standard input."""
+    sides = any(given[name] for name in ("add", "remove", "merge"))
+    text = None if update is None and file is None and sides else given_query(update, file)
+    given |= {name: read_quads(given[name]) for name in ("add", "remove", "relies_on")}
+    return world.propose(update=text, **{**given, "merge": given["merge"] or ()})
+
+
+@command(
+    "amend",
+    given("PROPOSAL", "The number of a proposal.", int, name="id"),
+    *(_UPDATE, FILE),
+    show=_print,
+    examples=("worlds amend kb.db 7 --why 'the source says so on page 3' --author ann",),
+)
+def amend(world: World, id: int, update: str | None, *, file: str | None, **given: Any) -> Any:
+    """The change that it had stays in its discussion."""
+    text = None if update is None and file is None else given_query(update, file)
+    given |= {name: read_quads(given[name]) for name in ("add", "remove") if given[name] is not None}
+    return world.amend(id, update=text, **given)
+
+
+def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
+    if not isinstance(found, Mapping):
+        _print(found, prefixes)
+        return
+    rows = [
+        {**one.to_dict(), **{name: len(quads) for name, quads in zip(("added", "removed"), one.quads, strict=True)}}
+        for one in found["proposals"]
+    ]
+    print_answer(output(), rows, prefixes)
+
+
+@command(
+    "proposals",
+    given("[PROPOSAL]", "Show this proposal.", int, name="number"),
+    given("--csv", "Print a table to decide in, for `worlds decide`."),
+    defaults={"limit": 100},
+    show=_print_proposals,
+    examples=("worlds proposals kb.db", "worlds proposals kb.db 7"),
+)
+def proposals(world: World, number: int | None, *, csv: bool, **given: Any) -> Any:
+    """With the number of a proposal, show it in full."""
+    if number is not None:
+        return world.proposal(number)
+    listed = world.proposals(**given)
+    if csv:
+        for told in listed.notes:
+            note(told)
+        sys.stdout.write(as_table(listed, world.prefixes))
+        return None
+    return {"proposals": list(listed), "total": listed.total, "notes": listed.notes}
+
+
+@contextlib.contextmanager
+def _counting() -> Iterator[list[Any]]:
+    """A list that collects the decisions made, which an interrupt reports: each decision is a revision of its own."""
+    decided: list[Any] = []
+    try:
+        yield decided
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(f"{counted(len(decided), 'proposal')} decided; the others stay open") from interrupt
+
+
+def _chosen(world: World, given: dict[str, Any]) -> dict[int, int]:
+    """The proposals chosen by number or by options, each with its present version.
+
+    What chooses them is taken from the options of the command.
+    """
+    numbers, query = given.pop("numbers"), given.pop("query")
+    asked = {name: given.pop(name) for name in ("minimum", "kind", "entity")} | {"author": given.pop("proposer")}
+    if bool(numbers) == any(value is not None for value in (query, *asked.values())):
+        options = "--minimum, --kind, --proposer, --entity and --query"
+        raise typer.BadParameter(f"give the numbers of proposals, or one of {options}")
+    if query is not None:
+        if asked["entity"] is not None:
+            raise typer.BadParameter("use --entity or --query, not both")
+        asked["entity"] = _entities(world, given_query(query, None))
+    if numbers:
+        return {number: world.proposal(number).version for number in numbers}
+    found = world.proposals(**asked)
+    if found.uncalibrated:
+        raise typer.BadParameter(f"{found.notes[-1]}; or choose them by --kind, --entity or their numbers")
+    return {one.id: one.version for one in found}
+
+
+def _entities(world: World, query: str) -> list[Any]:
+    """The entities in the first column of a query's solutions."""
+    from worlds.graph.query.results import Solutions
+
+    found = world.query(query)
+    if not isinstance(found, Solutions):
+        raise typer.BadParameter("--query is a SELECT whose first column has entities")
+    return [row[0] for row in found if row[0] is not None]
+
+
+@command(
+    "accept",
+    *_CHOSEN,
+    *(EMBEDDER, AUTHOR),
+    defaults={"version": 1},
+    examples=("worlds accept kb.db 7 --reviewer ann", "worlds accept kb.db --min 0.95 --kind duplicate --dry-run"),
+)
+def accept(
+    world: World,
+    *,
+    version: int | None,
+    author: str | None,
+    reviewer: str | None,
+    embedder: str,
+    json: bool,
+    **given: Any,
+) -> None:
+    """The author of each revision is who gave the change; its message names the reviewer.
+
+    Those that are accepted before an error stay so.
+    """
+    by_number = bool(given["numbers"])
+    chosen = _chosen(world, given)
+    with _counting() as decided:
+        for number, now in chosen.items():
+            began = time.perf_counter()
+            change = world.accept(number, version=version if by_number else now, reviewer=reviewer or author, **given)
+            decided.append(number)
+            finish(world, change, began, {"json": json, "embedder": embedder}, nothing=_NOTHING)
+    if not chosen:
+        note("no open proposal matches all of these options")
+
+
+@command(
+    "reject",
+    *_CHOSEN,
+    AUTHOR,
+    empty="no open proposal matches all of these options",
+    examples=("worlds reject kb.db 7 8 --why 'no source' --reviewer ann",),
+)
+def reject(world: World, *, author: str | None, reviewer: str | None, **given: Any) -> Any:
+    """All of them are rejected or, after an error, none."""
+    chosen = _chosen(world, given)
+    return {"proposals": world.reject_all(chosen, reviewer=reviewer or author, **given)}
+
+
+@command(
+    None,
+    given("FILE", "A table of `worlds proposals --csv`.", Path),
+    given("--force", "Accept even if quads that a proposal relies on have changed."),
+    given("--dry-run", "Show the changes without making them."),
+    *(EMBEDDER, AUTHOR),
+    writes=True,
+    examples=("worlds proposals kb.db --csv > decisions.csv", "worlds decide kb.db decisions.csv --dry-run"),
+)
+def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str | None, json: bool) -> None:
+    """Accept and reject proposals by the column `decision` of a table, each by itself.
+
+    A proposal that has moved, or has another version than the table, is refused and stays open: the exit code is 1.
+    """
+    with _counting() as told:
+        for row in carried_out(world, read_table(file), reviewer=author, force=force, dry_run=dry_run):
+            told.append(row)  # what is done is known when it is interrupted
+    refused = [row for row in told if row["outcome"] == "refused"]
+    if json:
+        write_json({"decisions": told})
+    else:
+        for row in refused:
+            note(f"proposal {row['proposal']} is not decided: {row['why']}")
+        counts = {outcome: sum(row["outcome"] == outcome for row in told) for outcome in ("accepted", "rejected")}
+        would = "would be " if dry_run else ""
+        parts = [f"{counted(count, 'proposal')} {would}{outcome}" for outcome, count in counts.items()]
+        output().print(", ".join([*parts, f"{len(refused)} refused"]))
+    if refused:
+        raise typer.Exit(NO)

@@ -1,0 +1,130 @@
+"""The commands on the file as a whole: export, publish, backup, restore, compact, vector-index."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.options import AT, ENTAILED_TOO, WORLD_HELP, given
+from worlds.doors.cli.terminal import progress, waiting
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+_STANDARD_OUTPUT = ("-", "/dev/stdout")
+
+
+@command(
+    None,
+    given(
+        "[TARGET]",
+        "A file (.gz, .bz2 and .zst compress), or - for standard output.",
+        default="-",
+    ),
+    given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld; else by the target's name, else nq."),
+    given("--graph -g IRI", "Only this graph ('default': the default one)."),
+    given("--table CLASS", "Write the instances of CLASS as a table (.csv, .tsv), its mapping beside it."),
+    ENTAILED_TOO,
+    examples=(
+        "worlds export kb.db kb.nq.gz",
+        "worlds export kb.db --graph ex:people --format turtle | less",
+        "worlds export kb.db people.csv --table ex:Person",
+    ),
+)
+def export(world: World, target: str, *, format: str | None, graph: str | None, json: bool, **given: Any) -> Any:
+    """Write the quads to a file or to standard output, as they were given.
+
+    A file is put in place only when it is complete.
+    """
+    if target in _STANDARD_OUTPUT:
+        if json:
+            raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
+        if given["table"] is not None:
+            raise ValueError("--table needs a TARGET: the mapping is written beside it")
+        sys.stdout.flush()
+        world.export(sys.stdout.buffer, format=format, graph=graph)
+        return None
+    with waiting(f"writing {target}"):
+        return {"target": target, "quads": world.export(target, format=format, graph=graph, **given)}
+
+
+@command(None, given("TARGET", "The copy, a new file."), examples=("worlds backup kb.db kb-2025-01-31.db",))
+def backup(world: World, target: str) -> dict[str, Any]:
+    """Write a complete copy of a world, while others go on using it."""
+    with waiting(f"writing {target}"):
+        world.backup(target)
+    return {"target": target, "bytes": Path(target).stat().st_size}
+
+
+@command(
+    None,
+    given("BACKUP", "The file that `worlds backup` wrote.", name="source"),
+    given("WORLD", WORLD_HELP, name="path"),
+    examples=("worlds restore kb-2025-01-31.db kb.db",),
+)
+def restore(source: str, path: str) -> dict[str, Any]:
+    """Put a backup in the place of a world that nobody has open.
+
+    What belonged to the world before goes: its log, and what is derived from it.
+    """
+    from worlds.core.file.restore import restore as put_in_place
+
+    with waiting(f"writing {path}"):
+        put_in_place(source, path)
+    return {"path": path, "bytes": Path(path).stat().st_size}
+
+
+@command(
+    "compact",
+    waiting="compacting",
+    interrupted="nothing is lost; run `worlds compact {path}` for the rest",
+    examples=("worlds compact kb.db",),
+)
+def compact(world: World, path: str) -> dict[str, Any]:
+    """The sizes are in bytes."""
+    began = time.perf_counter()
+    before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
+    world.compact()
+    after = os.path.getsize(path)  # noqa: PTH202
+    return {"before": before, "after": after, "seconds": round(time.perf_counter() - began, 3)}
+
+
+@command(
+    None,
+    given("--build/--drop", "Build it anew and keep it, or drop it for good.", bool, show_default=False),
+    writes=lambda given: given["build"] is not None,
+    examples=("worlds vector-index kb.db", "worlds vector-index kb.db --build"),
+)
+def vector_index(world: World, build: bool | None) -> dict[str, Any]:
+    """Tell whether a world has the native vector index, build it, or drop it.
+
+    Other programs that use libSQL find the nearest vectors by it (`vector_top_k`); searches of this one need none, but
+    those with `--plan index`. A new world keeps it up to some 3,000 vectors.
+    """
+    if build:
+        try:
+            with progress() as bar:
+                world.build_vector_index(progress=bar)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted("nothing was changed: the index is built as a whole or not at all") from interrupt
+    elif build is False:
+        world.drop_vector_index()
+    stats = world.stats()
+    return {"vector_index": stats.vector_index, "vectors": stats.vectors}
+
+
+verbs_own(
+    "publish",
+    *(AT, ENTAILED_TOO),
+    waiting="publishing",
+    help="The site opens from the disk, too. A further run writes only what differs; tags are its releases.",
+    examples=(
+        "worlds publish kb.db site/ --scheme ex:Scheme",
+        "worlds publish kb.db site/ --scheme ex:Scheme --at 2026-11",
+    ),
+)

@@ -1,0 +1,408 @@
+"""The jobs of the JSON API: verbs of `World`.
+
+Answers that can be large are JSON already: the server, which is one process, only passes them on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyoxigraph as ox
+
+from worlds.core.history.diff import Diff
+from worlds.core.history.edits import Edits
+from worlds.core.history.history import Entry
+from worlds.core.search.hits import SearchResults
+from worlds.doors.server.problem_documents import HttpProblem, NotFound
+from worlds.doors.server.workers.jobs import job, together
+from worlds.errors import ArgumentError, ReadOnlyError
+from worlds.extras.curation.forms.form import Form
+from worlds.extras.entities.descriptions import Description
+from worlds.graph.longtexts import parse_quads
+from worlds.graph.records import As, Node, Quad, Record, Spare
+from worlds.graph.terms import quad_to_rdflib
+from worlds.verbs.table import VERBS
+from worlds.verbs.verb import Verb
+from worlds.world import World
+
+MOST_PROPOSED = 10_000
+"""The quads that a proposed update may change."""
+_COMPARED = 2000  # quads of a revision of which it is told whether it is undone
+
+
+def encoded(document: object) -> bytes:
+    """A JSON document; a lone surrogate becomes a question mark. Problem for infinite numbers."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise HttpProblem("a score is too large for a number of JSON: use smaller boosts and weights") from error
+    return text.encode("utf-8", "replace")
+
+
+@job("ping")
+def ping(world: World) -> bool:
+    """Answer."""
+    return True
+
+
+@job("search")
+def search(
+    world: World, *, facets: bool = False, own: str = "", beside: Mapping[str, Path] | None = None, **options: Any
+) -> bytes:
+    """`World.search`; or `Group.search` of a world, by its `own` name, and those `beside` it, by names and paths.
+
+    The statement is told only where it was asked to explain.
+    """
+    if not beside:
+        return _hits(world, world.search(**options), facets=facets, options=options)
+    with together(world, own, beside, world.embedder) as group:
+        return _hits(world, group.search(**options), facets=facets, options=options)
+
+
+def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[str, Any]) -> bytes:
+    document = found.to_dict(sql=bool(options.get("explain")))
+    if facets or options.get("facet"):
+        document["facets"] = found.facets.to_dict(world.prefixes)
+    return encoded(document)
+
+
+@job("similar")
+def similar(world: World, *, iri: str, **options: Any) -> bytes:
+    """`World.similar`; NotFound for an unknown entity."""
+    _require_known(iri, world.describe(iri, limit=1))
+    return _hits(world, world.similar(iri, **options), facets=False, options=options)
+
+
+@job("describe")
+def describe(world: World, *, iri: str, **options: Any) -> bytes:
+    """`World.describe`; NotFound for an unknown entity."""
+    found = world.describe(iri, **options)
+    _require_known(iri, found)
+    return encoded(found.to_dict())
+
+
+def _require_known(iri: str, found: Description) -> None:
+    if not found:
+        raise NotFound(f"the world has no quads about {iri!r}")
+
+
+@job("resolve_all")
+def resolve_all(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
+    """`World.resolve_all`."""
+    return [one.to_dict() for one in world.resolve_all(names, **options)]
+
+
+@job("validate_post")
+def validate_post(world: World, *, shapes: str, subjects: Sequence[str] | None = None) -> bytes:
+    """`World.validate` with shapes that are given as Turtle."""
+    return encoded(world.validate(shapes=shapes.encode(), subjects=subjects).to_dict())
+
+
+@job("broken_questions")
+def broken_questions(world: World) -> dict[str, Any]:
+    """`World.questions.check`."""
+    return {"questions": [one.to_dict() for one in world.questions.check()]}
+
+
+@job("stats")
+def stats(world: World) -> dict[str, Any]:
+    """`World.stats`, but for the path, which is the server's business."""
+    found = world.stats().to_dict()
+    del found["path"]
+    return found
+
+
+@job("prefixes")
+def prefixes(world: World) -> dict[str, str]:
+    """`World.prefixes`."""
+    return world.prefixes
+
+
+@job("bind", write=True)
+def bind(world: World, *, author: str | None, prefix: str, iri: str) -> dict[str, str]:
+    """`World.bind`; gives all prefixes."""
+    world.bind(prefix, iri)
+    return world.prefixes
+
+
+@job("policy")
+def policy(world: World) -> dict[str, Any]:
+    """`World.policy` and `World.default_graph`."""
+    return {**json.loads(world.policy.to_json()), "default_graph": world.default_graph}
+
+
+@job("change_policy", write=True)
+def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes some of it; gives all."""
+    setting = changes.pop("default_graph", world.default_graph)
+    if changes:
+        world.policy = world.policy.changed(changes, world.prefixes)
+    world.default_graph = setting
+    return policy(world)
+
+
+# --- history --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionDetails(Entry):
+    """A revision, with its quads."""
+
+    quads_added: Sequence[Quad]
+    quads_removed: Sequence[Quad]
+    graphs_created: Sequence[Node]
+    graphs_dropped: Sequence[Node]
+    edits: Edits
+    truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
+    undone: Annotated[bool, As(schema={"description": "Whether nothing of what it did holds any more."})]
+
+
+@job("revision")
+def revision(world: World, *, revision: int | str, limit: int = 1000) -> bytes:
+    """A revision and its diff, of each list the first `limit`; ArgumentError for an unknown one."""
+    entry = _find(world, revision)
+    diff: Diff = world.diff(entry.revision - 1, entry.revision)
+    told = RevisionDetails(
+        **{field.name: getattr(entry, field.name) for field in fields(entry)},
+        **first_quads(diff, limit),
+        graphs_created=diff.created,
+        graphs_dropped=diff.dropped,
+        undone=entry.undone_by is not None or _is_undone(world, diff),
+    )
+    return encoded(told.to_dict())
+
+
+def first_quads(diff: Diff, limit: int) -> dict[str, Any]:
+    """The first `limit` added quads of a diff, and the first `limit` removed ones."""
+    return {
+        "quads_added": [quad_to_rdflib(quad) for quad in islice(diff.added.terms(), limit)],
+        "quads_removed": [quad_to_rdflib(quad) for quad in islice(diff.removed.terms(), limit)],
+        "edits": replace(diff.edits, entities=diff.edits.entities[:limit]),
+        "truncated": max(len(diff.added), len(diff.removed)) > limit,
+    }
+
+
+def _is_undone(world: World, diff: Diff) -> bool:
+    """Whether all changes of a revision have been undone; not checked for a large revision."""
+    if not 0 < len(diff.added) + len(diff.removed) <= _COMPARED:
+        return False
+    return not any(_holds(world, quad) for quad in diff.added.terms()) and all(
+        _holds(world, quad) for quad in diff.removed.terms()
+    )
+
+
+def _holds(world: World, quad: ox.Quad) -> bool:
+    graph = "default" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name
+    return next(world.quads(quad.subject, quad.predicate, quad.object, graph), None) is not None
+
+
+def _find(world: World, revision: int | str) -> Entry:
+    """The revision of a number, a tag or a time; ArgumentError if it is unknown or was forgotten."""
+    number = world.revisions.number(revision)
+    found = world.history(1, before=number + 1)
+    if not found or found[0].revision != number:
+        raise ArgumentError(f"there is no revision {revision}, or it was forgotten", kind="revision")
+    return found[0]
+
+
+@job("tags")
+def tags(world: World) -> dict[str, Any]:
+    """The tags of `World.revisions`."""
+    return {"tags": [one.to_dict() for one in world.revisions.list()]}
+
+
+@job("tag", write=True)
+def tag(world: World, *, name: str, **options: Any) -> Any:
+    """`World.revisions.tag`."""
+    return world.revisions.tag(name, **options).to_dict()
+
+
+@job("untag", write=True)
+def untag(world: World, *, name: str, author: str | None) -> Any:
+    """`World.revisions.remove`."""
+    return world.revisions.remove(name).to_dict()
+
+
+# --- writes ---------------------------------------------------------------------------------------------------------
+
+
+@job("undo", write=True)
+def undo(world: World, *, author: str | None, revision: int | str, **options: Any) -> Any:
+    """`World.undo`; ArgumentError for an unknown revision."""
+    return world.undo(_find(world, revision).revision, author=author, **options).to_dict()
+
+
+@dataclass(frozen=True)
+class Rehearsal(Record):
+    """The outcome of a change that was tried and taken back: as `edits` by entity, and as quads, the first of each.
+
+    `notes` say what the guard would do, and `form` is that of an entity as it would be, where one is asked for.
+    """
+
+    quads_added: tuple[Quad, ...]
+    quads_removed: tuple[Quad, ...]
+    edits: Edits
+    truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
+    notes: tuple[str, ...] = ()
+    form: Annotated[Form | None, Spare] = None
+
+
+class TakenBackError(Exception):
+    """Raised to roll a dry run back."""
+
+
+@job("rehearsal", write=True, unlimited=False)
+def rehearsal(
+    world: World,
+    *,
+    author: str | None,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    update: str | None = None,
+    merge: Sequence[str] = (),
+    undo: int | None = None,
+    form: str | None = None,
+    language: str | None = None,
+    limit: int = 1000,
+) -> bytes:
+    """Try a change with `dry_run`: quads, an update, a merge, or taking a revision back."""
+    if sum(map(bool, (add or remove, update, merge, undo))) != 1:
+        raise ArgumentError("give quads or an update, entities to merge, or a revision to undo: one of them")
+    change: dict[str, Any] = {}
+    if merge:
+        found = world.merge(*merge, dry_run=True)
+    elif undo:
+        found = world.undo(undo, dry_run=True)
+    elif update:
+        found = world.update(update, max_quads=MOST_PROPOSED, dry_run=True)
+    else:
+        change = {"add": parse_quads(add), "remove": parse_quads(remove)}
+        found = world.edit(**change, dry_run=True)
+    filled = None
+    if form is not None and change:
+        with contextlib.suppress(TakenBackError), world.transaction():
+            world.edit(**change)
+            filled = world.form(form, language=language)
+            raise TakenBackError
+    return encoded(Rehearsal(**first_quads(found, limit), notes=found.notes, form=filled).to_dict())
+
+
+@job("quads", write=True)
+def quads(
+    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
+) -> Any:
+    """`World.edit` by N-Quads. ParseError for anything else."""
+    given = {"add": parse_quads(add), "remove": parse_quads(remove), **options}
+    return world.edit(author=author, embed=False, **given).to_dict()
+
+
+@job("merge", write=True)
+def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> Any:
+    """`World.merge`."""
+    return world.merge(kept, *others, author=author, **options).to_dict()
+
+
+OWNERS = ("place", "user", "password_variable", "hosts", "mapping")
+"""The fields of a source that are the owner's."""
+
+
+@job("rules")
+def rules(world: World) -> bytes:
+    """The rules of `World.rules`."""
+    return encoded(world.rules.list().to_dict())
+
+
+@job("why")
+def why(world: World, *, subject: str, predicate: str, object: str, graph: str | None = None) -> bytes:
+    """`World.rules.why`."""
+    quad = (subject, predicate, object, *(() if graph is None else (graph,)))
+    return encoded(world.rules.why(quad).to_dict())
+
+
+@job("sources")
+def sources(world: World) -> dict[str, Any]:
+    """The sources of the world, without the fields that are the owner's."""
+    told = [one.to_dict() for one in world.sources]
+    return {"sources": [{key: value for key, value in one.items() if key not in OWNERS} for one in told]}
+
+
+@job("questions")
+def questions(world: World, *, near: str | None = None, limit: int = 100) -> dict[str, Any]:
+    """The kept questions of `World.questions`."""
+    kept = world.questions
+    found = kept.kept[:limit] if near is None else kept.near(near, limit=limit)
+    return {"questions": [one.to_dict() for one in found], "count": len(kept)}
+
+
+@job("keep_question", write=True)
+def keep_question(world: World, *, question: str, query: str, **options: Any) -> Any:
+    """`World.questions.add`."""
+    return world.questions.add(question, query, **options).to_dict()
+
+
+@job("forget_question", write=True)
+def forget_question(world: World, *, question: str, author: str | None) -> Any:
+    """`World.questions.remove`."""
+    return world.questions.remove(question, author=author).to_dict()
+
+
+@job("proposal")
+def proposal(world: World, *, id: int) -> dict[str, Any]:
+    """`World.proposal`, with the version that the answer's tag names."""
+    return world.proposal(id).to_dict()
+
+
+@job("found")
+def found(world: World, *, of: str, **options: Any) -> list[Any]:
+    """The findings of a verb, for `propose_all`."""
+    return list(getattr(world, of)(**options))
+
+
+@job("propose_all", write=True, unlimited=False)
+def propose_all(world: World, *, author: str | None, findings: Sequence[Any], follow: bool) -> dict[str, Any]:
+    """`World.propose_all`."""
+    made = [one.to_dict() for one in world.propose_all(findings, author=author, follow=follow)]
+    return {"proposals": made, "total": len(made), "notes": []}
+
+
+# --- the other verbs ------------------------------------------------------------------------------------------------
+
+_NAMES = {"decisions": "decisions", "due": "facts", "labels": "labels", "provenance": "quads", "sync": "runs"}
+"""Names of answers that Python has as a list or a dict."""
+
+
+def _job_of(verb: Verb) -> None:
+    """Register the job of a verb: N-Quads are read, and the key's name is the author's or the reviewer's."""
+    signed = next((name for name in ("author", "reviewer") if name in verb.options), "")
+
+    def told(world: World, options: Mapping[str, Any]) -> dict[str, Any]:
+        quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
+        if options.get("scope") and world.scope is None:  # there or not
+            raise ReadOnlyError("a memory is for who has a scope that names it", kind="scope")
+        found = getattr(world, verb.name)(**{**options, **quads})
+        if verb.name not in _NAMES:
+            return found.to_dict()  # type: ignore[no-any-return]
+        return {_NAMES[verb.name]: [one.to_dict() for one in found] if isinstance(found, list) else found}
+
+    def read(world: World, **options: Any) -> bytes:
+        return encoded(told(world, options))
+
+    def write(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
+        return told(world, {**options, signed: author})
+
+    writes = verb.effect != "reads"
+    job(verb.name, write=writes, unlimited=writes and verb.level != "propose")(write if writes else read)
+
+
+for _name in """
+    accept amend brief carry_out chunk context contradictions decisions distinct due duplicates end form history labels
+    link_texts members mentions mint moving proposals propose provenance reinstate reject report resolve schema split
+    state suggest_links sync tell timeline tree validate verify
+""".split():  # noqa: SIM905
+    _job_of(VERBS[_name])

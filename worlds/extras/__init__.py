@@ -1,0 +1,1 @@
+"""Capabilities on top of the core, a room for each; they know the core, and of each other what pyproject.toml lists."""

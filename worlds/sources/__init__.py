@@ -1,1 +1,0 @@
-"""What a world follows: folders, files and addresses, each read into a graph of its own and kept in step."""
