@@ -34,7 +34,6 @@ from worlds.core.search.statement import pending_factor
 from worlds.errors import EmbedderError, WorldsError
 from worlds.sql.bound_values import as_text
 
-_SPARE = 8  # how much longer a world's first lists are than one and a half of its even share
 _WORLD = 32  # bits of a chunk's id, before the world's place
 
 Place = tuple[int, int]
@@ -128,22 +127,15 @@ class GroupSearch:
             if languages or one.engine.statements.languages.known:  # else it reads English by itself
                 one.request = replace(one.request, languages=languages)
         everywhere = reduce(add, [one.corpus() for one in self._members])
-        asked = {at: depth * 3 // (2 * len(self._members)) + _SPARE for at in range(len(self._members))}
-        found: dict[int, list[Fused]] = {}
-        while True:
-            for at, part in asked.items():
-                found[at] = self._members[at].rows(min(part, depth), clock, whole=True, everywhere=everywhere)
-            rows = [(at, row) for at, own in found.items() for row in own]
-            worded = self._members[0].prepared.match is not None
-            both = worded and any(one.request.vector is not None for one in self._members)
-            factor = pending_factor(self.request) if both else 1.0
-            with clock.step("statement"):
-                fused, exhausted = fuse(self._members[0].engine.connection, rows, self.request, depth, factor)
-            # A world may have more that belong into the lists where all that it gave is there.
-            asked = {at: depth for at in exhausted if asked.get(at, depth) < depth and not ended(found[at], asked[at])}
-            if not asked:
-                longest = max((max(row.vector_rank or 0, row.text_rank or 0) for _, row in fused), default=0)
-                return fused, longest < depth and all(ended(own, depth) for own in found.values())
+        found = [member.rows(depth, clock, whole=True, everywhere=everywhere) for member in self._members]
+        worded = self._members[0].prepared.match is not None
+        both = worded and any(one.request.vector is not None for one in self._members)
+        factor = pending_factor(self.request) if both else 1.0
+        with clock.step("statement"):
+            rows = [(at, row) for at, own in enumerate(found) for row in own]
+            fused = fuse(self._members[0].engine.connection, rows, self.request, depth, factor)
+        longest = max((max(row.vector_rank or 0, row.text_rank or 0) for _, row in fused), default=0)
+        return fused, longest < depth and all(ended(own, depth) for own in found)
 
     def _together(self, by_world: list[Candidates]) -> Candidates:
         """The candidates as one world would have them: a text that several have is one."""

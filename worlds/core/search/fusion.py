@@ -39,14 +39,11 @@ Found: TypeAlias = tuple[int, Fused]
 
 def fuse(
     connection: Connection, found: Sequence[Found], request: SearchRequest, depth: int, pending_factor: float
-) -> tuple[list[Found], set[int]]:
-    """The rows in the first `depth` of all by cosine, or of all by BM25, best first.
-
-    And the worlds that gave no more to one of these lists than stands in it.
-    """
+) -> list[Found]:
+    """The rows in the first `depth` of all by cosine, or of all by BM25, best first."""
     found = sorted(found, key=lambda one: (one[0], one[1].chunk))  # of equals the first is best
-    near, all_near = _ranks(found, depth, lambda row: row.vector_rank, lambda row: -(row.similarity or 0.0))
-    worded, all_worded = _ranks(found, depth, lambda row: row.text_rank, lambda row: round(row.bm25 or 0.0, _PLACES))
+    near = _ranks(found, depth, lambda row: row.vector_rank, lambda row: -(row.similarity or 0.0))
+    worded = _ranks(found, depth, lambda row: row.text_rank, lambda row: round(row.bm25 or 0.0, _PLACES))
     listed = sorted({*near, *worded})
     completed = request.fusion != "rrf"  # else what is in a list of its world alone has no value
     given = [
@@ -73,14 +70,13 @@ def fuse(
     for place, *own in connection.rows(statement, values):
         world, row = found[listed[place]]
         fused.append((world, row._replace(**dict(zip(_FUSED, own, strict=True)))))
-    return fused, all_near | all_worded
+    return fused
 
 
 def _ranks(
     found: Sequence[Found], depth: int, rank: Callable[[Fused], int | None], value: Callable[[Fused], float]
-) -> tuple[dict[int, int], set[int]]:
-    """The places of the first rows of a list over all worlds with their ranks, best first, and who has no others."""
+) -> dict[int, int]:
+    """The places of the first rows of a list over all worlds with their ranks, best first."""
     listed = [at for at, (_, row) in enumerate(found) if rank(row) is not None]
     listed.sort(key=lambda at: value(found[at][1]))
-    others = {found[at][0] for at in listed[depth:]}
-    return {at: rank for rank, at in enumerate(listed[:depth], 1)}, {found[at][0] for at in listed} - others
+    return {at: rank for rank, at in enumerate(listed[:depth], 1)}
