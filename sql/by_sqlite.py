@@ -31,6 +31,7 @@ class _SqliteHandle:
     def __init__(self, file: str, options: str, key: str | None) -> None:
         name = f"file:{quote(file)}?{options}" if options else file
         self._connection = apsw.Connection(name, flags=_FLAGS, statementcachesize=_STATEMENTS)
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else a LIMIT that is bound is planned each time
         self._patience = 0.0
         self._since = 0.0  # when waiting began
         self._connection.set_busy_handler(self._busy)
