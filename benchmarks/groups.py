@@ -75,7 +75,7 @@ def asked(judged: JudgedSet, world: Any, mode: str, fusion: str | None) -> tuple
     found, times = {}, []
     for key, question in judged.questions.items():
         began = time.perf_counter()
-        hits = world.search(question, mode=mode, fusion=fusion, limit=10)
+        hits = world.search(question, mode=mode, ranking=worlds.Ranking(fusion=fusion), limit=10)
         times.append((time.perf_counter() - began) * 1e3)
         found[key] = ranking(hits, grouped=False)
     return measure(found, judged.judgements)["nDCG@10"], median(times)

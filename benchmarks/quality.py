@@ -43,6 +43,7 @@ from benchmarks.quality_sets import (
     shared_data,
 )
 from worlds.core.embedders import resolve_embedder
+from worlds.core.search.options import gathered
 from worlds.core.texts.policy import ChunkSize
 
 DEPTH = 100  # hits that are asked for
@@ -129,7 +130,7 @@ def ask(world: worlds.World, judged: JudgedSet, search: Mapping[str, Any]) -> Ou
     notes: dict[str, None] = {}
     for key, question in judged.questions.items():
         began = time.perf_counter()
-        hits = world.search(question, **options)
+        hits = world.search(question, **gathered(options))
         times.append((time.perf_counter() - began) * 1e3)
         notes |= dict.fromkeys(note.split(":")[0] for note in hits.notes)
         rankings[key] = ranking(hits, grouped)

@@ -127,13 +127,13 @@ def _shares(hits: Sequence[Any], hops: Sequence[frozenset[str]]) -> list[float]:
 def measure(world: worlds.World, questions: Iterable[Question]) -> list[tuple[str, ...]]:
     """Rows of the table: what is asked, the shares at each depth, and the median of milliseconds."""
     asked = list(questions)
-    world.search(asked[0].text, related=True), world.search(asked[0].text)
+    world.search(asked[0].text, ranking=worlds.Ranking(related=True)), world.search(asked[0].text)
     shares: dict[bool, list[list[float]]] = {False: [], True: []}
     times: dict[bool, list[float]] = {False: [], True: []}
     for question in asked:
         for related in (False, True):
             began = time.perf_counter()
-            hits = world.search(question.text, related=related)
+            hits = world.search(question.text, ranking=worlds.Ranking(related=related))
             times[related].append(1e3 * (time.perf_counter() - began))
             shares[related].append(_shares(hits, question.hops))
     plain, with_it = (np.array(shares[related]) for related in (False, True))

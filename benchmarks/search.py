@@ -32,6 +32,7 @@ DIMENSION = 384
 TOPICS = 400
 EX = "https://example.org/"
 LARGE = 500_000  # texts
+BY_RANK = worlds.Ranking(fusion="rrf")
 SELECTIVITIES = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0)
 
 
@@ -183,7 +184,7 @@ def measure(world: worlds.World, data: Data, queries: int, title: str, clock: Ca
         plan: str | None = None
         for text, vector in asked:  # alternately, so that both meet the same machine
             ours.append(timed(lambda: world.search(text, vector=vector, **options)))  # noqa: B023
-            ranked.append(timed(lambda: world.search(text, vector=vector, fusion="rrf", **options)))  # noqa: B023
+            ranked.append(timed(lambda: world.search(text, vector=vector, ranking=BY_RANK, **options)))  # noqa: B023
             theirs.append(timed(lambda: peer.search(text, vector, eligible, members is None)))  # noqa: B023
             hits = world.search(text, vector=vector, mode="vector", **options)
             plan = hits.explain.plan

@@ -18,6 +18,7 @@ import numpy as np
 import worlds
 from benchmarks.common import Sentences, environment, median, table, vocabulary
 from benchmarks.search import DIMENSION, EX, Prepared, unit, worlds_literal
+from worlds.core.search.options import gathered
 
 STAGES: dict[str, dict[str, Any]] = {
     "boost by a pattern": {"boost": f"2 ?subject a <{EX}A>"},
@@ -38,7 +39,7 @@ def extra(world: worlds.World, text: str, vector: Any, stage: dict[str, Any], re
     plain, staged = [], []
     for _ in range(repeats):
         plain.append(cpu(lambda: world.search(text, vector=vector)))
-        staged.append(cpu(lambda: world.search(text, vector=vector, **stage)))
+        staged.append(cpu(lambda: world.search(text, vector=vector, **gathered(stage))))
     return min(staged) - min(plain)
 
 
@@ -72,9 +73,11 @@ def main() -> None:
         questions = [(sentence(5), unit(rng.normal(size=DIMENSION))) for _ in range(options.queries)]
         rows = []
         for name, stage in [*STAGES.items(), ("all of them", every)]:
-            world.search(questions[0][0], vector=questions[0][1], **stage)
+            world.search(questions[0][0], vector=questions[0][1], **gathered(stage))
             costs = [extra(world, text, vector, stage, options.repeats) for text, vector in questions]
-            found = [world.search(text, vector=vector, **stage).explain.candidates for text, vector in questions]
+            found = [
+                world.search(text, vector=vector, **gathered(stage)).explain.candidates for text, vector in questions
+            ]
             rows.append((name, round(median(found)), median(costs), float(np.percentile(costs, 90))))
         table("The stages after fusion", ("stage", "candidates", "extra_cpu_ms", "90th percentile"), rows)
 

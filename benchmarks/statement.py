@@ -82,7 +82,8 @@ def compare(world: worlds.World, asked: list[tuple[str, Any]], filters: dict[str
         for plan, taken in times.items():
 
             def ask(plan: Any = plan, text: str = text, vector: Any = vector) -> worlds.SearchResults:
-                return world.search(text, vector=vector, plan=plan, fusion="rrf", limit=50, explain=True, **filters)
+                ranking = worlds.Ranking(plan=plan, fusion="rrf")
+                return world.search(text, vector=vector, ranking=ranking, limit=50, explain=True, **filters)
 
             hits[plan] = ask()
             taken.append(milliseconds(ask))

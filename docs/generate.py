@@ -195,8 +195,8 @@ def settings() -> str:
 
 
 def search_options() -> str:
-    """The table of a search's options; docs/search.md holds it, and a test compares the two."""
-    from worlds.core.search.options import OPTIONS
+    """The tables of a search's options; docs/search.md holds them, and a test compares the two."""
+    from worlds.core.search.options import OPTIONS, RANKED
 
     kinds = {
         "integer": "a whole number",
@@ -213,15 +213,18 @@ def search_options() -> str:
         "rerank": "True, a text, or a cross-encoder",
         "boost": "a mapping, a text, or a list",
     }
-    rows = []
+    own, ranked = [], []
     for option in OPTIONS.values():
         kind = special.get(option.name) or ", ".join(f'`"{choice}"`' for choice in option.choices) or kinds[option.kind]
         if option.least is not None:
             kind += f" from {option.least:g}" + ("" if option.most is None else f" to {option.most:,g}")
         usual = option.default if option.usual is None else option.usual
         default = json.dumps(usual) if isinstance(usual, str) else repr(usual)
+        rows = ranked if option.name in RANKED else own
         rows.append((f"`{option.name}`", kind, f"`{default}`", option.help))
-    return _table(("option", "type", "default", "what it does"), rows)
+    told = "type", "default", "what it does"
+    fields = "The other options are fields of `ranking=worlds.Ranking(…)` in Python:"
+    return f"{_table(('option', *told), own)}\n\n{fields}\n\n{_table(('field', *told), ranked)}"
 
 
 def http() -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from worlds.core.history.retention import Retention as Retention
     from worlds.core.history.tags import Tag as Tag
     from worlds.core.search.hits import Explanation as Explanation, Hit as Hit, SearchResults as SearchResults
+    from worlds.core.search.options import Ranking as Ranking
     from worlds.core.search.passages import Passage as Passage
     from worlds.core.texts.policy import ChunkSize as ChunkSize, TextPolicy as TextPolicy
     from worlds.errors import (
@@ -138,6 +139,7 @@ _HOMES = {
     "worlds.core.history.tags": "Tag",
     "worlds.core.search.passages": "Passage",
     "worlds.core.search.hits": "Explanation Hit SearchResults",
+    "worlds.core.search.options": "Ranking",
     "worlds.core.texts.policy": "ChunkSize TextPolicy",
     "worlds.extras.curation.forms.form": "Form",
     "worlds.extras.entities.schema": "Schema",

@@ -84,7 +84,7 @@ class TestStandardRetriever(RetrieversIntegrationTests):
 def test_the_retriever_takes_every_option_of_a_search_and_no_other() -> None:
     found = {name: each.default for name, each in inspect.signature(worlds.World.search).parameters.items()}
     options: dict[str, Any] = {name: default for name, default in found.items() if name not in ("self", "text")}
-    given = {"k": options.pop("limit"), "rrf_k": options.pop("k"), **options}
+    given = {"k": options.pop("limit"), **options}
     retriever = WorldsRetriever(world=None, **given)
     assert {name: getattr(retriever, name) for name in given} == given
     with pytest.raises(ValueError, match="a search has no option 'limits'"):

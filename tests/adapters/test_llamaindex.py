@@ -50,8 +50,9 @@ def test_scores_by_meaning_alone_are_cosines(space: worlds.World) -> None:
     hits = space.search("aerogel comet", limit=3, mode="vector", explain=True)
     assert [node.score for node in nodes] == [hit.explain["vector"].value for hit in hits if hit.explain]
     assert all("explain" not in node.metadata for node in nodes)
-    staged = WorldsRetriever(space, limit=3, mode="vector", boost="2 ?subject a s:Probe").retrieve("aerogel comet")
-    boosted = space.search("aerogel comet", limit=3, mode="vector", boost="2 ?subject a s:Probe")
+    probes = worlds.Ranking(boost="2 ?subject a s:Probe")
+    staged = WorldsRetriever(space, limit=3, mode="vector", ranking=probes).retrieve("aerogel comet")
+    boosted = space.search("aerogel comet", limit=3, mode="vector", ranking=probes)
     assert [node.score for node in staged] == [hit.score for hit in boosted]
 
 

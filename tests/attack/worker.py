@@ -39,6 +39,7 @@ from tests.attack.cases import case
 from tests.sparql.test_fuzz import fresh
 from tests.support.strange import KINDS as STRANGE
 from worlds import World, WorldsError
+from worlds.core.search.options import gathered
 
 MOST_MEMORY = 3 << 30  # bytes of address space
 MOST_GROWTH = 1 << 30  # bytes that a process may come to hold
@@ -94,7 +95,7 @@ def update(world: World, given: dict[str, Any]) -> None:
 
 def words(world: World, given: dict[str, Any]) -> None:
     try:
-        for hit in world.search(given["text"], **given["options"]):
+        for hit in world.search(given["text"], **gathered(given["options"])):
             str(hit.label), hit.snippet, hit.quads  # they are made when they are asked for
     except (TypeError, ValueError):
         if not given["options"]:

@@ -144,9 +144,17 @@ def test_writes_of_a_scope_are_not_followed(films: World) -> None:
 def test_a_search_walks_along_the_links(films: World) -> None:
     films.add([("ex:Vienna", "rdfs:label", '"Vienna"'), ("ex:guide", "ex:text", '"Vienna has a giant wheel."')])
     question = "born in Vienna"
-    before = [str(hit.subject) for hit in films.search(question, related=True, mode="text", limit=10) if hit.path]
+    before = [
+        str(hit.subject)
+        for hit in films.search(question, ranking=worlds.Ranking(related=True), mode="text", limit=10)
+        if hit.path
+    ]
     films.link_texts()
-    after = [str(hit.subject) for hit in films.search(question, related=True, mode="text", limit=10) if hit.path]
+    after = [
+        str(hit.subject)
+        for hit in films.search(question, ranking=worlds.Ranking(related=True), mode="text", limit=10)
+        if hit.path
+    ]
     assert (before, EX + "essay" in after) == ([], True)
 
 

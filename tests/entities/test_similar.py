@@ -11,6 +11,7 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import TextPolicy, World
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 TEXTS = {
@@ -33,7 +34,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 def found(world: World, iri: str, **options: Any) -> list[str]:
-    return [str(hit.subject).removeprefix(EX) for hit in world.similar(iri, **options)]
+    return [str(hit.subject).removeprefix(EX) for hit in world.similar(iri, **gathered(options))]
 
 
 def test_the_likest_comes_first_and_the_entity_itself_not_at_all(world: World) -> None:
@@ -73,7 +74,7 @@ def test_vectors_are_compared_by_their_mean() -> None:
         assert len(world.similar(EX + "kite", limit=1)) == 1
         nearest = world.search("", vector=mean("kite"), mode="vector", exclude={"subjects": EX + "kite"},
                                group_by="subject", per_subject=1)  # fmt: skip
-        staged = world.similar(EX + "kite", diversity=1)
+        staged = world.similar(EX + "kite", ranking=worlds.Ranking(diversity=1))
         assert [hit.subject for hit in staged] == [hit.subject for hit in nearest], "as who asks for stages wants it"
         words = world.similar(EX + "kite", mode="text")
         assert words.explain.mode == "text"
@@ -87,7 +88,7 @@ def test_options_that_say_nothing_change_nothing(world: World) -> None:
     }
     plain = world.similar("ex:kite", limit=3)
     for given in (nothing, {"rerank": False}, *({name: value} for name, value in nothing.items())):
-        hits = world.similar("ex:kite", limit=3, **given)
+        hits = world.similar("ex:kite", limit=3, **gathered(given))
         assert [(hit.subject, hit.score) for hit in hits] == [(hit.subject, hit.score) for hit in plain]
 
 
@@ -121,10 +122,10 @@ def test_a_cursor_belongs_to_its_entity_and_options() -> None:
             world.add([(EX + name, EX + "text", f'"{text}"') for text in texts])
         cursor = world.similar(EX + "kite", limit=1).cursor
         assert cursor is not None
-        assert world.similar(EX + "kite", limit=3, cursor=cursor, diversity=None).cursor is None
+        assert world.similar(EX + "kite", limit=3, cursor=cursor, ranking=worlds.Ranking(diversity=None)).cursor is None
         for iri, options in (("hawk", {}), ("kite", {"predicates": EX + "text"}), ("kite", {"diversity": 1})):
             with pytest.raises(ValueError, match="another search"):
-                world.similar(EX + iri, cursor=cursor, **options)
+                world.similar(EX + iri, cursor=cursor, **gathered(options))
         with pytest.raises(ValueError, match="cursor is not the cursor"):
             world.similar(EX + "kite", cursor="nonsense")
 

@@ -43,7 +43,9 @@ def answers(world: World) -> list[object]:
     found: list[object] = [len(world), sorted(map(str, solutions.to_dicts()))]
     for plan in PLANS:
         for text in TEXTS[::9]:
-            found.append([(hit.text, str(hit.subject)) for hit in world.search(text, plan=plan)])
+            found.append(
+                [(hit.text, str(hit.subject)) for hit in world.search(text, ranking=worlds.Ranking(plan=plan))]
+            )
     return found
 
 
@@ -56,7 +58,7 @@ def assert_same(backup: Path, world: World, **options: str) -> None:
         # It can be written to, and takes its own way from here.
         change = copy.add([("http://example.org/new", "rdfs:label", '"a brown owl"')])
         assert change.embedded == 1
-        assert copy.search("owl", plan=PLANS[-1], mode="vector")[0].text == "a brown owl"
+        assert copy.search("owl", ranking=worlds.Ranking(plan=PLANS[-1]), mode="vector")[0].text == "a brown owl"
         assert copy.check().ok
 
 

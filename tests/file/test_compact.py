@@ -66,7 +66,10 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
         world.add(quads(range(300)))
         world.remove(quads(range(100, 300)))
         before, size = exported(world), world.stats().bytes
-        hits = [[hit.text for hit in world.search(text(n), limit=5, plan="exact")] for n in range(0, 100, 9)]
+        hits = [
+            [hit.text for hit in world.search(text(n), limit=5, ranking=worlds.Ranking(plan="exact"))]
+            for n in range(0, 100, 9)
+        ]
         state = tables.rows(world, "SELECT id, term, vector FROM chunks")
         world.compact()
         assert exported(world) == before
@@ -76,9 +79,12 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
         assert world.stats().vector_index == NATIVE
         # What others remember by number is still so.
         assert tables.rows(world, "SELECT id, term, vector FROM chunks") == state
-        assert [[hit.text for hit in world.search(text(n), limit=5, plan="exact")] for n in range(0, 100, 9)] == hits
+        assert [
+            [hit.text for hit in world.search(text(n), limit=5, ranking=worlds.Ranking(plan="exact"))]
+            for n in range(0, 100, 9)
+        ] == hits
         for n in range(0, 100, 9):
-            assert world.search(text(n), plan=PLANS[-1], mode="vector")[0].text == text(n)
+            assert world.search(text(n), ranking=worlds.Ranking(plan=PLANS[-1]), mode="vector")[0].text == text(n)
             assert world.search(text(n), mode="text")[0].text == text(n)
         assert_sound(world)
         size = world.stats().bytes
@@ -169,11 +175,11 @@ def test_other_connections_go_on(path: Path) -> None:
         world.remove(quads(range(25, 50)))
         assert len(other) == 25
         assert other.query(f"ASK {{ <{EX}3> ?p ?o }}") is True
-        assert other.search(text(3), plan="codes")[0].text == text(3)
+        assert other.search(text(3), ranking=worlds.Ranking(plan="codes"))[0].text == text(3)
         world.compact()
         assert len(other) == 25
-        assert other.search(text(3), plan="codes")[0].text == text(3)
-        assert other.search(text(3), plan=PLANS[-1])[0].text == text(3)
+        assert other.search(text(3), ranking=worlds.Ranking(plan="codes"))[0].text == text(3)
+        assert other.search(text(3), ranking=worlds.Ranking(plan=PLANS[-1]))[0].text == text(3)
         assert other.add(quads(range(25, 30))).embedded == 5  # the vectors of these were forgotten
         assert other.query(f"ASK {{ <{EX}27> ?p ?o }}") is True
         assert world.query(f"ASK {{ <{EX}27> ?p ?o }}") is True

@@ -26,8 +26,8 @@ def test_the_vectors_are_those_of_one(tmp_path: Path, ray: str | None) -> None:
         with parallel_embedder(HashingEmbedder(), workers=3, ray=ray) as embedder:
             many.embedder = embedder
             assert many.embed() == 700
-            wanted = one.search("kite 12", mode="vector", limit=50, plan="exact")
-            found = many.search("kite 12", mode="vector", limit=50, plan="exact")
+            wanted = one.search("kite 12", mode="vector", limit=50, ranking=worlds.Ranking(plan="exact"))
+            found = many.search("kite 12", mode="vector", limit=50, ranking=worlds.Ranking(plan="exact"))
             assert [(hit.text, hit.score) for hit in found] == [(hit.text, hit.score) for hit in wanted]
             assert many.embed(rebuild=True) == 700
         many.embedder = HashingEmbedder()

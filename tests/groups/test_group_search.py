@@ -12,6 +12,7 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import EmbedderError, Group, SearchResults, World
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 SHARDS = 4
@@ -91,7 +92,7 @@ def test_a_group_answers_as_one_world(both: Both, how: dict[str, Any], filter_: 
         if random_.random() < 0.3:
             query += f' "{random_.choice(WORDS)} {random_.choice(WORDS)}" -{random_.choice(WORDS)} {WORDS[3][:3]}*'
         how = {"plan": "exact", **how}  # the scan of sign bits may miss another one of the hundredth in each
-        _same(both.one.search(query, **how, **filter_), both.group.search(query, **how, **filter_))
+        _same(both.one.search(query, **gathered(how), **filter_), both.group.search(query, **gathered(how), **filter_))
 
 
 class ByLetters:
@@ -120,18 +121,18 @@ def test_stages_after_fusion_as_in_one_world(both: Both, how: dict[str, Any], fi
     random_ = random.Random(13)
     for _ in range(2):
         query = " ".join(random_.choices(WORDS, k=random_.randint(2, 5)))
-        one, many = (world.search(query, plan="exact", **how, **filter_) for world in both)
+        one, many = (world.search(query, **gathered({"plan": "exact", **how}), **filter_) for world in both)
         _same(one, many)
         assert many.explain.stages == one.explain.stages
         # Pages go on from there.
-        more = both.group.search(query, plan="exact", cursor=many.cursor, **how, **filter_)
+        more = both.group.search(query, cursor=many.cursor, **gathered({"plan": "exact", **how}), **filter_)
         shown = {(hit.subject, hit.text) for hit in many}
         assert not shown & {(hit.subject, hit.text) for hit in more}
 
 
 @pytest.mark.parametrize("how", [{"diversity": 0.4}, {"boost": f"2 ?subject a <{EX}Toy>"}])
 def test_stages_without_vectors(both: Both, how: dict[str, Any]) -> None:
-    one, many = (world.search("kitea lakeb pinec 17", mode="text", **how) for world in both)
+    one, many = (world.search("kitea lakeb pinec 17", mode="text", **gathered(how)) for world in both)
     _same(one, many)
 
 
@@ -150,18 +151,23 @@ def test_a_stage_knows_what_each_world_says_of_a_text() -> None:
             one.load("\n".join(said).encode(), format="turtle")
         grouping: list[dict[str, Any]] = [{}, {"group_by": "subject"}]
         for how in grouping:
-            wanted, found = (w.search("kite", boost=f"1 {EX}n", explain=True, **how) for w in (one, group))
+            wanted, found = (
+                w.search("kite", explain=True, **gathered({"boost": f"1 {EX}n", **how})) for w in (one, group)
+            )
             assert wanted[0].steps is not None
             assert found[0].steps is not None
             assert found[0].steps[0].detail == wanted[0].steps[0].detail
             assert found.notes == wanted.notes != ()
         many = [f"{EX}b", f"{EX}a", f"{EX}c"]
-        assert [str(hit.subject) for hit in group.search("kite", boost=f"1 {EX}n", group_by="subject")] == many
+        assert [
+            str(hit.subject)
+            for hit in group.search("kite", ranking=worlds.Ranking(boost=f"1 {EX}n"), group_by="subject")
+        ] == many
 
 
 def test_each_list_has_the_raw_values_of_one_world(both: Both) -> None:
     for query in ("kitea pinec", "rivera stoneb cloudj", '"kitea kiteb"'):
-        one, many = (w.search(query, limit=50, explain=True, plan="exact") for w in both)
+        one, many = (w.search(query, limit=50, explain=True, ranking=worlds.Ranking(plan="exact")) for w in both)
         for wanted, found in zip(one, many, strict=True):
             assert wanted.explain is not None
             assert found.explain is not None
@@ -180,16 +186,16 @@ def test_facets_are_summed(both: Both) -> None:
 
 @pytest.mark.parametrize("how", [{}, {"group_by": "subject"}])
 def test_pages_follow_one_another(both: Both, how: dict[str, Any]) -> None:
-    whole = both.group.search("kitea lakeb", limit=30, **how)
+    whole = both.group.search("kitea lakeb", limit=30, **gathered(how))
     paged: list[tuple[str | None, str]] = []
     cursor = None
     for _ in range(3):
-        page = both.group.search("kitea lakeb", limit=10, cursor=cursor, **how)
+        page = both.group.search("kitea lakeb", limit=10, cursor=cursor, **gathered(how))
         paged += [(hit.world, hit.text) for hit in page]
         cursor = page.cursor
     assert paged == [(hit.world, hit.text) for hit in whole]
     with pytest.raises(ValueError, match="another search"):
-        both.group.search("kitea", cursor=cursor, **how)
+        both.group.search("kitea", cursor=cursor, **gathered(how))
 
 
 def test_hits_cite_their_world(both: Both) -> None:

@@ -436,7 +436,9 @@ class GateMachine(RuleBasedStateMachine):
         self.world.embed()
         if not self.oracle().chunks and self.world.stats().embedder is None:
             return
-        results = self.world.search("red kite", mode="vector", plan=plan, limit=5, explain=True, **filter_.arguments())
+        results = self.world.search(
+            "red kite", mode="vector", ranking=worlds.Ranking(plan=plan), limit=5, explain=True, **filter_.arguments()
+        )
         expect(self.world, self.oracle(), results, filter_=filter_, query="red kite", match=None, limit=5)
 
     # -- what always holds ------------------------------------------------------------------------------------------

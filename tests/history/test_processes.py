@@ -298,7 +298,7 @@ def test_two_worlds_of_one_file_in_one_process(path: Path) -> None:
         for world in (one, two):
             assert len(world) == 75
             assert world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")[0].n.value == 75  # type: ignore[index]  # a SELECT
-            assert len(world.search("kite", mode="vector", plan="codes", limit=1000)) == 75
+            assert len(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"), limit=1000)) == 75
             assert world.stats().pending == 0
             assert problems(world) == []
         with one.transaction(), pytest.raises(worlds.ConflictError):

@@ -127,8 +127,8 @@ def test_a_text_that_comes_back_is_not_embedded_again(world: World) -> None:
     held = [(iri("s"), iri("p"), ox.Literal("kite")), (iri("s"), iri("q"), ox.Literal("heron"))]
     for _ in range(3):
         assert world.add(held).chunks == 2
-        assert world.search("kite", mode="vector", plan="codes")[0].text == "kite"
-        assert world.search("kite", mode="vector", plan=PLANS[-1])[0].text == "kite"
+        assert world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"))[0].text == "kite"
+        assert world.search("kite", mode="vector", ranking=worlds.Ranking(plan=PLANS[-1]))[0].text == "kite"
         world.remove(held)
     assert world.embedder.documents == 2
 

@@ -13,6 +13,7 @@ import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from tests.support.mcp_clients import Agent, Connect, ask, inside, text_of
+from worlds.core.search.options import gathered
 from worlds.doors.mcp.rendering import tokens
 
 
@@ -69,7 +70,7 @@ FILTERS: list[dict[str, Any]] = [
 def test_search_finds_what_the_verb_finds(space: worlds.World, reading: Connect, options: dict[str, Any]) -> None:
     async def scenario(agent: Agent) -> None:
         found = await agent.data("search", query="water on Mars", limit=5, **options)
-        hits = space.search("water on Mars", limit=5, **options)
+        hits = space.search("water on Mars", limit=5, **gathered(options))
         assert len(hits) >= 2
         assert [one["score"] for one in found["citations"]] == [round(hit.score, 4) for hit in hits]
         assert [one["text"] for one in found["citations"]] == [hit.snippet for hit in hits]
@@ -86,10 +87,12 @@ def test_search_by_meaning() -> None:
 
         async def scenario(agent: Agent) -> None:
             found = await agent.data("search", query="water on Mars", mode="vector", min_similarity=0.3, limit=3)
-            hits = world.search("water on Mars", mode="vector", min_similarity=0.3, limit=3)
+            hits = world.search("water on Mars", mode="vector", ranking=worlds.Ranking(min_similarity=0.3), limit=3)
             assert [one["text"] for one in found["citations"]] == [hit.snippet for hit in hits]
             assert found["notes"] == []
-            told = world.search("water on Mars", mode="vector", min_similarity=0.3, limit=3, explain=True)
+            told = world.search(
+                "water on Mars", mode="vector", ranking=worlds.Ranking(min_similarity=0.3), limit=3, explain=True
+            )
             cosines = [round((hit.explain or {})["vector"].value, 4) for hit in told]
             assert [one["similarity"] for one in found["citations"]] == cosines
             near = await agent.data("similar", iri="ex:Curiosity", types="s:Rover", limit=2)

@@ -42,7 +42,10 @@ def texts(memory: Memory, question: str, **options: Any) -> list[str]:
 
 def test_a_reply_is_found_by_the_words_of_its_question(talk: Memory) -> None:
     assert texts(talk, "lodger instrument", mode="text")[:2] == [TALK[0][1], TALK[1][1]]
-    assert texts(talk, "lodger instrument", mode="text", fusion="rrf")[:2] == [TALK[0][1], TALK[1][1]]
+    assert texts(talk, "lodger instrument", mode="text", ranking=worlds.Ranking(fusion="rrf"))[:2] == [
+        TALK[0][1],
+        TALK[1][1],
+    ]
     assert [hit.text for hit in talk.search("lodger instrument", mode="text")] == [TALK[0][1]]
 
 

@@ -25,6 +25,7 @@ import worlds
 from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from worlds.core.embedders import reason_without
+from worlds.core.search.options import gathered
 from worlds.core.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
 from worlds.core.vectors.codes import MOST
 from worlds.doors.cli import app
@@ -109,7 +110,7 @@ def test_the_sql_of_the_readme_is_the_statement_that_runs(folder: Path) -> None:
     with worlds.open(embedder=HashingEmbedder()) as world:
         world.load("examples/space.ttl")
         asked: dict[str, Any] = {"types": "s:Rover", "plan": "index", "fusion": "rrf"}
-        ran = [one.sql for one in world.search_sql("drilling", **asked) if one.step == "statement"]
+        ran = [one.sql for one in world.search_sql("drilling", **gathered(asked)) if one.step == "statement"]
     (block,) = blocks("sql")
     assert "vector_top_k" in block.content
     assert "chunks_fts" in block.content

@@ -8,7 +8,7 @@ import pytest
 
 import worlds
 from tests.project.test_public import public_members
-from worlds.core.search.options import OPTIONS, REQUIRED
+from worlds.core.search.options import OPTIONS, RANKED, REQUIRED
 from worlds.verbs.table import VERBS
 
 METHODS = {name: value for name, value in public_members(worlds.World) if inspect.isfunction(value)}
@@ -25,8 +25,13 @@ def test_a_signature_is_the_tables(name: str) -> None:
         parameters.pop()
         assert set(VERBS[name].options) - {one.name for one in parameters} <= set(OPTIONS)
     else:
-        assert list(VERBS[name].options) == [one.name for one in parameters]
+        ranking = ["ranking"] if any(one in RANKED for one in VERBS[name].options) else []
+        own = [one for one in VERBS[name].options if one not in RANKED]
+        assert own + ranking == [one.name for one in parameters]
     for one in parameters:
+        if one.name == "ranking":
+            assert one.default is None
+            continue
         default = VERBS[name].options[one.name].default
         given = REQUIRED if one.default is one.empty else one.default
         assert (default, type(default)) == (given, type(given)), one.name

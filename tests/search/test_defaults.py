@@ -13,6 +13,7 @@ from tests.support import tables
 from tests.support.command_line import ok
 from tests.support.embedder import HashingEmbedder
 from worlds import FilterError, World
+from worlds.core.search.options import gathered
 
 QUADS = [
     (f"urn:{number}", "urn:p", f'"red kite number {number}"@{"en" if number % 2 else "la"}') for number in range(30)
@@ -38,7 +39,7 @@ def test_the_policy_has_defaults_that_a_call_precedes(world: World) -> None:
     assert (len(found), found.explain.fusion, found.explain.depth) == (3, "rrf", 40)
     assert found.explain.defaults == dict.fromkeys(("limit", "fusion", "k", "candidates", "weights"), "policy")
     asked: dict[str, Any] = {"limit": 10, "fusion": "relative", "k": 60, "candidates": 100, "weights": {}}
-    again = world.search("kite", **asked)
+    again = world.search("kite", **gathered(asked))
     assert [hit.score for hit in again] == [hit.score for hit in plain]
     assert again.explain.defaults == {}
 

@@ -10,6 +10,7 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 
@@ -32,7 +33,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[worlds.World]:
     "options", [{}, {"mode": "text"}, {"group_by": "subject"}, {"types": EX + "T1"}, {"boost": f"2 {EX}x"}]
 )
 def test_they_do_not_depend_on_the_limit(world: worlds.World, options: dict[str, Any]) -> None:
-    one, ten, hundred = (world.search("kite", limit=limit, **options).facets for limit in (1, 10, 100))
+    one, ten, hundred = (world.search("kite", limit=limit, **gathered(options)).facets for limit in (1, 10, 100))
     assert one == ten == hundred
     assert one.types
 

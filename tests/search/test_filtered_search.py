@@ -17,6 +17,7 @@ from tests.support.oracle import (
     Oracle,
 )
 from tests.support.search_worlds import CLASSES, GRAPHS, OPTIONS, SUBJECTS, TERMS, WORDS, compare, filters, quad
+from worlds.core.search.options import gathered
 
 LITERALS = [name for name, term in TERMS.items() if isinstance(term, ox.Literal)]
 
@@ -100,8 +101,9 @@ def test_the_statement_gives_the_same_when_it_is_run_raw(names: list[str], asked
         options = {name: asked[name] for name in ("mode", "plan", *OPTIONS)}
         options |= asked["filter_"].arguments()
         query = " ".join(asked["words"])
-        found = world.search(query, **options)
-        _, sql, parameters = [one for one in world.search_sql(query, **options) if one.step == "statement"][-1]
+        found = world.search(query, **gathered(options))
+        ran = world.search_sql(query, **gathered(options))
+        _, sql, parameters = [one for one in ran if one.step == "statement"][-1]
         rows = tables.rows(world, sql, parameters)
         assert [(row[0], row[1]) for row in rows][: len(found)] == [(hit.chunk, hit.score) for hit in found]
         assert len(rows) <= len(found) + 1

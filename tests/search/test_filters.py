@@ -15,6 +15,7 @@ from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import EX, add_texts, iri, texts
 from worlds import FilterError, World, WorldsError
+from worlds.core.search.options import gathered
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_wrong_options_are_errors(birds: World) -> None:
     ]
     for options in wrong:
         with pytest.raises(ValueError, match=next(iter(options))):
-            birds.search("kite", **options)
+            birds.search("kite", **gathered(options))
     with pytest.raises(TypeError):
         birds.search(5)  # type: ignore[arg-type]  # that is what is tested
 
@@ -159,9 +160,9 @@ def test_the_native_index_must_be_there(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         add_texts(world, "red kite")
         with pytest.raises(WorldsError, match="build_vector_index"):
-            world.search("kite", plan="index")
+            world.search("kite", ranking=worlds.Ranking(plan="index"))
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
-        assert texts(world.search("kite", plan="index")) == ["red kite"]
+        assert texts(world.search("kite", ranking=worlds.Ranking(plan="index"))) == ["red kite"]
 
 
 def test_a_class_hierarchy_with_a_cycle(world: World) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import SearchResults, World
+from worlds.core.search.options import gathered
 
 # Text → its cosine to the question's vector.
 PLAIN = {"kite": 0.9, "kite red hill": 0.5, "heron": 0.7, "pine": -0.2}
@@ -50,7 +51,7 @@ def parts(hits: SearchResults, leg: str) -> dict[str, Any]:
 
 
 def test_ranks(world: World) -> None:
-    found = scores(world.search("kite", fusion="rrf", k=9, weights={"vector": 2}))
+    found = scores(world.search("kite", ranking=worlds.Ranking(fusion="rrf", k=9, weights={"vector": 2})))
     assert found["kite"] == pytest.approx(2 / 10 + 1 / 10)
     assert found["kite red hill"] == pytest.approx(2 / 12 + 1 / 11)
     assert found["heron"] == pytest.approx(2 / 11)
@@ -59,14 +60,16 @@ def test_ranks(world: World) -> None:
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_a_lone_vector_counts_by_its_cosine(world: World, mode: Any) -> None:
-    found = world.search("osprey", min_similarity=0.8, mode=mode)
+    found = world.search("osprey", ranking=worlds.Ranking(min_similarity=0.8), mode=mode)
     assert scores(found) == {"kite": pytest.approx(0.9)}
     with worlds.open(embedder=Known()) as other:
         other.add([("urn:1", P, '"pine"')])
         assert scores(other.search("osprey", mode=mode)) == {"pine": 0}
-        assert scores(other.search("osprey", mode=mode, normalise="theoretical")) == {"pine": pytest.approx(1)}
+        assert scores(other.search("osprey", mode=mode, ranking=worlds.Ranking(normalise="theoretical"))) == {
+            "pine": pytest.approx(1)
+        }
         with worlds.group({"one": world, "other": other}) as group:
-            together = group.search("osprey", min_similarity=0.8, mode=mode)
+            together = group.search("osprey", ranking=worlds.Ranking(min_similarity=0.8), mode=mode)
             assert {hit.text: hit.score for hit in together} == {"kite": pytest.approx(0.9)}
 
 
@@ -85,7 +88,7 @@ def test_values_between_the_least_and_the_greatest(world: World) -> None:
 
 
 def test_values_above_the_least_in_theory(world: World) -> None:
-    found = scores(world.search("kite", normalise="theoretical", weights={"vector": 3}))
+    found = scores(world.search("kite", ranking=worlds.Ranking(normalise="theoretical", weights={"vector": 3})))
     assert found["kite"] == pytest.approx(3 + 1)
     assert found["heron"] == pytest.approx(3 * 1.7 / 1.9, abs=1e-5)
     assert found["pine"] == pytest.approx(3 * 0.8 / 1.9, abs=1e-5)
@@ -96,7 +99,9 @@ def test_equal_values_count_alike(mode: Any, best: float) -> None:
     with worlds.open(embedder=Known()) as world:
         world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(["kite", "Kite", "KITE"])])
         assert [hit.score for hit in world.search("kite", mode=mode)] == pytest.approx([best] * 3)
-        assert [hit.score for hit in world.search("kite", mode=mode, normalise="theoretical")] == [1.0] * 3
+        assert [
+            hit.score for hit in world.search("kite", mode=mode, ranking=worlds.Ranking(normalise="theoretical"))
+        ] == [1.0] * 3
 
 
 @pytest.mark.parametrize("embed", [True, False], ids=["embedded", "pending"])
@@ -111,15 +116,17 @@ def test_a_hit_is_one_text_whatever_its_literals(fusion: Any, embed: bool) -> No
     ]
     with worlds.open(embedder=HashingEmbedder()) as world:
         world.add(quads, embed=embed)
-        hits = world.search("Vesta", limit=2, fusion=fusion, explain=True)
+        hits = world.search("Vesta", limit=2, ranking=worlds.Ranking(fusion=fusion), explain=True)
         assert [hit.text for hit in hits] == ["Vesta", "vesta matches"], "the second place is another text's"
         assert len(hits[0].quads) == 4
         assert hits[0].quads[0] == (hits[0].subject, hits[0].predicate, hits[0].literal, hits[0].graph)
-        (german,) = world.search("Vesta", languages=["de"], fusion=fusion, explain=True)
+        (german,) = world.search("Vesta", languages=["de"], ranking=worlds.Ranking(fusion=fusion), explain=True)
         assert (german.literal.language, len(german.quads)) == ("de", 2), "only quads that pass the filter are cited"
         assert world.search("Vesta", types=["urn:none"], explain=True).explain.eligible == 0
         assert world.search("Vesta", subjects=["urn:vesta"], explain=True).explain.eligible == 1
-        grouped = world.search("Vesta", fusion=fusion, group_by="subject", per_subject=2, limit=3)
+        grouped = world.search(
+            "Vesta", ranking=worlds.Ranking(fusion=fusion), group_by="subject", per_subject=2, limit=3
+        )
         assert {str(hit.subject): len(hit.quads) for hit in grouped} == {
             "urn:vesta": 3,
             "urn:goddess": 1,
@@ -141,27 +148,29 @@ def test_text_that_is_repeated_does_not_shorten_a_list() -> None:
 
 def test_each_list_tells_its_value_of_what_only_the_other_found(world: World) -> None:
     world.add([("urn:late", P, '"late kite"')])
-    hits = world.search("kite", candidates=1, limit=1, explain=True)
+    hits = world.search("kite", ranking=worlds.Ranking(candidates=1), limit=1, explain=True)
     assert [hit.text for hit in hits] == ["kite"]
-    with_depth = world.search("kite", candidates=2, limit=2, explain=True)  # by vectors: kite, heron
+    with_depth = world.search(
+        "kite", ranking=worlds.Ranking(candidates=2), limit=2, explain=True
+    )  # by vectors: kite, heron
     legs = parts(with_depth, "vector")
     assert legs["kite"].rank == 1
     (other,) = set(legs) - {"kite"}
     ranks = {leg: parts(with_depth, leg)[other] for leg in ("vector", "text")}
     assert {leg and leg.rank for leg in ranks.values()} == {None, 2}, "it is in one list, and has a value in the other"
     assert all(leg is not None and leg.value == leg.value for leg in ranks.values() if other != "heron")
-    by_ranks = world.search("kite", candidates=2, limit=2, explain=True, fusion="rrf")
+    by_ranks = world.search("kite", ranking=worlds.Ranking(candidates=2, fusion="rrf"), limit=2, explain=True)
     assert all(leg.rank for hit in by_ranks for leg in (hit.explain or {}).values())
 
 
 def test_a_floor_of_similarity(world: World) -> None:
     floored = {"kite", "heron"}
-    assert set(scores(world.search("kite", mode="vector", min_similarity=0.6))) == floored
-    hits = world.search("kite", min_similarity=0.6, explain=True)
+    assert set(scores(world.search("kite", mode="vector", ranking=worlds.Ranking(min_similarity=0.6)))) == floored
+    hits = world.search("kite", ranking=worlds.Ranking(min_similarity=0.6), explain=True)
     assert set(scores(hits)) == floored | {"kite red hill"}, "what has the words stays"
     assert parts(hits, "vector")["kite red hill"] is None, "but has nothing of its similarity"
     assert scores(hits)["heron"] == pytest.approx(0)
-    assert len(world.search("kite", mode="vector", min_similarity=0.95)) == 0
+    assert len(world.search("kite", mode="vector", ranking=worlds.Ranking(min_similarity=0.95))) == 0
 
 
 def test_words_count_beside_vectors_as_much_as_the_best_text_holds_of_them() -> None:
@@ -179,7 +188,9 @@ def test_words_count_beside_vectors_as_much_as_the_best_text_holds_of_them() -> 
         assert some["kite"].contribution == pytest.approx(math.sqrt(share) * ratio)
         alone = parts(world.search("kite eagle falcon osprey hill", explain=True, mode="text"), "text")
         assert alone["kite red hill"].contribution == pytest.approx(1)
-        by_ranks = parts(world.search("kite eagle falcon osprey hill", explain=True, fusion="rrf"), "text")
+        by_ranks = parts(
+            world.search("kite eagle falcon osprey hill", explain=True, ranking=worlds.Ranking(fusion="rrf")), "text"
+        )
         assert by_ranks["kite red hill"].contribution == pytest.approx(1 / 61)
 
 
@@ -201,15 +212,17 @@ def test_a_text_whose_vector_is_pending_does_not_lose_to_noise(fusion: Any, insi
         world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(NOISE)])
         with world.transaction() if inside else contextlib.nullcontext():
             world.add([("urn:wombat", P, f'"{WOMBAT}"')], embed=False)
-            (hit,) = world.search("wombat burrow", limit=1, fusion=fusion, explain=True)
+            (hit,) = world.search("wombat burrow", limit=1, ranking=worlds.Ranking(fusion=fusion), explain=True)
             assert hit.text == WOMBAT
             assert hit.explain is not None
             assert hit.explain["text"].factors == {"weight": 1.0, "pending": 2.0}
-            weighed = world.search("wombat burrow", limit=1, fusion=fusion, weights={"text": 0.5}, explain=True)[0]
+            half = worlds.Ranking(fusion=fusion, weights={"text": 0.5})
+            weighed = world.search("wombat burrow", limit=1, ranking=half, explain=True)[0]
             assert weighed.explain is not None
             assert weighed.explain["text"].factors["pending"] == 3.0
             for mode in ("text", "vector"):
-                told = world.search("wombat burrow", mode=mode, fusion=fusion, explain=True)[0].explain or {}
+                found = world.search("wombat burrow", mode=mode, ranking=worlds.Ranking(fusion=fusion), explain=True)
+                told = found[0].explain or {}
                 assert all("pending" not in leg.factors for leg in told.values()), "there is one list alone"
 
 
@@ -235,7 +248,7 @@ def labelled() -> World:
 )
 def test_the_bonus_of_an_exact_label_belongs_to_hybrid_relative(options: dict[str, Any], has: bool) -> None:
     with labelled() as world:
-        hits = world.search("grey heron", explain=True, **options)
+        hits = world.search("grey heron", explain=True, **gathered(options))
         assert any("label" in (hit.explain or {}) for hit in hits) == has
         if not has:
             assert max(hit.score for hit in hits) <= 2
@@ -246,7 +259,7 @@ def test_weighted_is_the_plain_sum_of_values() -> None:
         world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate([*PLAIN, "late kite"])])
         weights = {"vector": 0.6, "text": 0.4}
         query = "kite eagle falcon osprey hill"
-        plain = world.search(query, fusion="weighted", weights=weights, explain=True)
+        plain = world.search(query, ranking=worlds.Ranking(fusion="weighted", weights=weights), explain=True)
         assert plain.explain.fusion == "weighted, minmax"
         bm25 = {hit.text: hit.explain["text"].value for hit in plain if "text" in (hit.explain or {})}  # type: ignore[index]
         low, high = min(COSINES.values()), max(COSINES.values())
@@ -254,7 +267,9 @@ def test_weighted_is_the_plain_sum_of_values() -> None:
             near = (COSINES[hit.text] - low) / (high - low)
             relevant = bm25.get(hit.text, 0.0) / min(bm25.values())
             assert hit.score == pytest.approx(0.6 * near + 0.4 * relevant, abs=1e-6)
-        covered = parts(world.search(query, weights=weights, explain=True), "text")["kite red hill"]
+        covered = parts(world.search(query, ranking=worlds.Ranking(weights=weights), explain=True), "text")[
+            "kite red hill"
+        ]
         assert covered.factors["weight"] == 0.4
         assert covered.weight == pytest.approx(0.4 * covered.factors["coverage"])
         assert covered.contribution == pytest.approx(covered.weight), "the best has all of it"

@@ -13,6 +13,7 @@ from rdflib import Literal
 
 import worlds
 from tests.support import seams
+from worlds.core.search.options import gathered
 from worlds.core.search.words import STOP_WORDS
 from worlds.core.texts.languages import ALGORITHMS, as_written, guess, indexed, is_stop_word, stop_words
 
@@ -55,7 +56,7 @@ def world() -> worlds.World:
 def test_a_word_is_found_in_another_form(world: worlds.World, language: str, question: str) -> None:
     ways: list[dict[str, Any]] = [{"languages": language}, {"query_language": language}]
     for options in ways:
-        found = world.search(question, mode="text", **options)
+        found = world.search(question, mode="text", **gathered(options))
         assert f"urn:{language}" in [str(hit.subject) for hit in found], found.explain.match
         assert found.explain.languages == ((language,) if language != "en" else ())
 

@@ -10,7 +10,7 @@ import pytest
 import worlds
 from tests.support.drivers import PLANS
 from tests.support.embedder import HashingEmbedder
-from worlds import World
+from worlds import Ranking, World
 
 
 @pytest.fixture(params=["embedded", "words"])
@@ -64,7 +64,7 @@ def test_facets_count_the_values_of_any_predicate(world: World) -> None:
 
 
 def test_stages_and_fusions_are_done_on_what_is_listed(world: World) -> None:
-    asked: dict[str, Any] = {"types": "urn:Kite", "limit": 3, "fusion": "rrf", "plan": PLANS[-1]}
+    asked: dict[str, Any] = {"types": "urn:Kite", "limit": 3, "ranking": Ranking(fusion="rrf", plan=PLANS[-1])}
     assert [hit.text for hit in world.search("", **asked)] == ["bird 1", "bird 3", "bird 5"]
     assert [hit.text for hit in world.search("", **asked, group_by="subject")] == ["bird 1", "bird 3", "bird 5"]
     with_rest = world.only(graphs="default").search("", **asked)

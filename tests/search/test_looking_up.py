@@ -14,6 +14,7 @@ import worlds
 from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import World
+from worlds.core.search.options import gathered
 
 WORDS = ("kite", "kites", "heron", "running", "run", "über", "b2b", "the", "zero\0word", "pine-tree", "a")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), min_size=1, max_size=12, unique=True)
@@ -24,7 +25,7 @@ OPTIONS = st.sampled_from(({}, {"mode": "text"}, {"fusion": "rrf"}, {"fusion": "
 def found(world: World, text: str, always: bool, options: dict[str, Any]) -> list[tuple[str, float, float | None]]:
     with pytest.MonkeyPatch.context() as patch:
         seams.look_up_texts(patch, always)
-        hits = world.search(text, predicates="urn:p", explain=True, **options)
+        hits = world.search(text, predicates="urn:p", explain=True, **gathered(options))
     return [(hit.text, hit.score, leg.value if (leg := (hit.explain or {}).get("text")) else None) for hit in hits]
 
 

@@ -126,9 +126,11 @@ def test_numbers_that_are_numpys(sayings: World) -> None:
     hits = sayings.search(
         "kite",
         limit=np.int64(3),  # type: ignore[arg-type]  # as an array gives it
-        candidates=np.int32(50),  # type: ignore[arg-type]
-        k=np.float32(20),  # type: ignore[arg-type]
-        weights={"text": np.float64(2), "vector": 0},
+        ranking=worlds.Ranking(
+            candidates=np.int32(50),  # type: ignore[arg-type]
+            k=np.float32(20),  # type: ignore[arg-type]
+            weights={"text": np.float64(2), "vector": 0},
+        ),
         vector=np.ones(32, dtype=np.float64),
     )
     assert len(hits) == 3

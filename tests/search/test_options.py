@@ -9,22 +9,31 @@ from typing import Any
 import pytest
 
 import worlds
-from worlds.core.search.options import DEFAULTS, OPTIONS, Option
+from worlds.core.search.options import DEFAULTS, OPTIONS, RANKED, Option, gathered
 from worlds.core.search.request import SearchRequest
 from worlds.graph.search.vocabulary import PROPERTIES
 
-GIVEN = [  # `as_of` is an option of other verbs, too
-    item
-    for item in inspect.signature(worlds.World.search).parameters.values()
-    if item.kind is item.KEYWORD_ONLY and item.name != "as_of"
+*GIVEN, LAST = [
+    item for item in inspect.signature(worlds.World.search).parameters.values() if item.default is not item.empty
 ]
+FIELDS = list(inspect.signature(worlds.Ranking).parameters.values())
 
 
 def test_the_verb_has_the_options_of_the_table_in_their_order() -> None:
-    assert [(item.name, item.default) for item in GIVEN] == [(one.name, one.default) for one in OPTIONS.values()]
+    own = [(one.name, one.default) for name, one in OPTIONS.items() if name not in RANKED]
+    assert [(item.name, item.default) for item in GIVEN] == own
+    assert LAST.name == "ranking"
+    assert [(item.name, item.default) for item in FIELDS] == [(name, None) for name in OPTIONS if name in RANKED]
+    assert len(GIVEN) < 22
 
 
-@pytest.mark.parametrize("item", GIVEN, ids=lambda item: str(item.name))
+def test_flat_options_are_gathered_for_all_doors() -> None:
+    ranking = worlds.Ranking(fusion="rrf", k=5)
+    assert gathered({"limit": 3, "fusion": "rrf", "k": 5, "boost": None}) == {"limit": 3, "ranking": ranking}
+    assert gathered({"limit": 3, "k": None}) == {"limit": 3}
+
+
+@pytest.mark.parametrize("item", [*GIVEN, *FIELDS], ids=lambda item: str(item.name))
 def test_the_verb_has_the_types_of_the_table(item: inspect.Parameter) -> None:
     option = OPTIONS[item.name]
     annotation = str(item.annotation)
@@ -63,4 +72,4 @@ def _beyond(option: Option) -> list[Any]:
 )
 def test_what_the_table_does_not_allow_is_refused_by_name(world: worlds.World, name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{name} must be "):
-        world.search("words", **{name: value})
+        world.search("words", **gathered({name: value}))

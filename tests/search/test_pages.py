@@ -12,6 +12,7 @@ import pytest
 import worlds
 from tests.support.stages import EX, Counting, Known
 from worlds import SearchResults, World
+from worlds.core.search.options import gathered
 
 PAGED: list[dict[str, Any]] = [
     {},
@@ -27,7 +28,7 @@ PAGED: list[dict[str, Any]] = [
 def pages(world: World, question: str, limit: int, **options: Any) -> Iterator[SearchResults]:
     cursor: str | None = None
     while True:
-        found = world.search(question, limit=limit, cursor=cursor, **options)
+        found = world.search(question, limit=limit, cursor=cursor, **gathered(options))
         yield found
         if found.cursor is None:
             return
@@ -36,7 +37,7 @@ def pages(world: World, question: str, limit: int, **options: Any) -> Iterator[S
 
 @pytest.mark.parametrize("options", PAGED, ids=str)
 def test_pages_put_together_are_one_search(known: Known, options: dict[str, Any]) -> None:
-    whole = known.world.search("kite river", limit=100, **options)
+    whole = known.world.search("kite river", limit=100, **gathered(options))
     found = [hit for page in pages(known.world, "kite river", 7, **options) for hit in page]
     assert [(hit.chunk, hit.subject) for hit in found] == [(hit.chunk, hit.subject) for hit in whole]
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in whole])
@@ -45,7 +46,7 @@ def test_pages_put_together_are_one_search(known: Known, options: dict[str, Any]
 @pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
 def test_scores_of_pages_are_those_of_a_long_search_within_the_candidates(known: Known, mode: str) -> None:
     options: dict[str, Any] = {"mode": mode, "candidates": 40}
-    whole = known.world.search("kite river", limit=40, **options)
+    whole = known.world.search("kite river", limit=40, **gathered(options))
     found = [page for page, _ in zip(pages(known.world, "kite river", 10, **options), range(5), strict=False)]
     hits = [hit for page in found for hit in page]
     assert [hit.score for hit in hits[:40]] == pytest.approx([hit.score for hit in whole])
@@ -57,7 +58,7 @@ def test_scores_of_pages_are_those_of_a_long_search_within_the_candidates(known:
 
 
 def test_pages_with_a_reranker(known: Known) -> None:
-    whole = known.world.search("kite river", limit=40, rerank=Counting(), rerank_top=20)
+    whole = known.world.search("kite river", limit=40, rerank=Counting(), ranking=worlds.Ranking(rerank_top=20))
     found = [hit for page in pages(known.world, "kite river", 9, rerank=Counting(), rerank_top=20) for hit in page]
     assert [hit.chunk for hit in found][:40] == [hit.chunk for hit in whole]
 
@@ -102,7 +103,7 @@ def test_a_cursor_belongs_to_its_search(known: Known) -> None:
     others: list[dict[str, Any]] = [{"mode": "text"}, {"types": "ex:A"}, {"boost": "2 ex:size"}, {"k": 1}]
     for options in others:
         with pytest.raises(ValueError, match="another search"):
-            known.world.search("kite river", cursor=cursor, **options)
+            known.world.search("kite river", cursor=cursor, **gathered(options))
     with pytest.raises(ValueError, match="another search"):
         known.world.search("kite", cursor=cursor)
     for wrong in ("", "é", cursor[:-3], cursor + "AAAA", cursor.swapcase(), "eJw" * 9):

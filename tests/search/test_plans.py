@@ -28,6 +28,7 @@ from tests.support.oracle import (
     problems,
 )
 from tests.support.search_worlds import compare, iri
+from worlds.core.search.options import gathered
 
 TOPICS = 40
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu"]
@@ -74,10 +75,10 @@ class Large:
         doomed = {iri(f"doc{number}") for number in self.chance.sample(range(3000), 1500)}
         gone = [quad for quad in self.quads if quad.subject in doomed]
         new = _documents(self.chance, self.vocabulary, 1500, 3000)
-        self.world.search("to have the codes in memory", plan="codes")
+        self.world.search("to have the codes in memory", ranking=worlds.Ranking(plan="codes"))
         assert self.world.remove(gone).removed == len(gone)
         self.world.add(new[:1000])
-        self.world.search("to have only some of the new codes in memory", plan="codes")
+        self.world.search("to have only some of the new codes in memory", ranking=worlds.Ranking(plan="codes"))
         self.world.add(new[1000:])
         self.quads = [quad for quad in self.quads if quad.subject not in doomed] + new
         self.oracle = Oracle(self.quads, self.embedder)
@@ -90,7 +91,9 @@ class Large:
             query = " ".join(words)
             similarities = self.oracle.similarities(query)
             tenth = nlargest(10, (value for chunk, value in similarities.items() if chunk in eligible))[-1]
-            results = self.world.search(query, mode="vector", plan=plan, explain=True, **filter_.arguments(), **options)
+            results = self.world.search(
+                query, mode="vector", explain=True, **filter_.arguments(), **gathered({"plan": plan, **options})
+            )
             assert len(results) == min(10, len(eligible))
             wanted += len(results)
             found += sum(hit.explain["vector"].value >= tenth - 1e-5 for hit in results if hit.explain)
@@ -120,7 +123,7 @@ def _compare_large(large: Large) -> None:
         asked: dict[str, Any] = {"words": words, "mode": ["hybrid", "vector", "text"][number % 3], "limit": 20}
         compare(large.world, large.oracle, asked | {"filter_": list(LARGE_FILTERS.values())[number % 5]})
     assert large.recall("exact") == 1.0
-    compared = large.world.search(" ".join(large.queries[0]), plan="codes").explain.compared
+    compared = large.world.search(" ".join(large.queries[0]), ranking=worlds.Ranking(plan="codes")).explain.compared
     assert compared is not None
     assert compared < 0.6 * len(large.oracle.chunks), "the codes do not cut"
     assert large.recall("codes") >= 0.99
@@ -154,7 +157,8 @@ def test_candidates_without_clear_neighbours_are_narrowed(large: Large, monkeypa
 
     def compared() -> int:
         found = [
-            large.world.search(" ".join(words), mode="vector", plan="codes", candidates=20) for words in large.queries
+            large.world.search(" ".join(words), mode="vector", ranking=worlds.Ranking(plan="codes", candidates=20))
+            for words in large.queries
         ]
         return sum(hits.explain.compared or 0 for hits in found)
 
@@ -336,8 +340,10 @@ def test_the_index_loses_no_vector_of_a_world_that_has_no_more_than_it_is_asked_
         world.add([(f"urn:{number}", "urn:p", f'"number {number}"') for number in range(60)])
         for number in (0, 20, 40):
             asked: dict[str, Any] = {"text": f"number {number}", "mode": "vector", "limit": 60}
-            found = world.search(**asked, plan="index")
-            assert [hit.text for hit in found] == [hit.text for hit in world.search(**asked, plan="exact")]
+            found = world.search(**gathered({"plan": "index", **asked}))
+            assert [hit.text for hit in found] == [
+                hit.text for hit in world.search(**gathered({"plan": "exact", **asked}))
+            ]
             assert (found.explain.plan, len(found)) == ("index", 60)
 
 
@@ -422,7 +428,7 @@ def test_few_vectors_are_read_once_while_the_world_stays_as_it_is() -> None:
         world.add([*kites, *((f"urn:{number}", "rdf:type", "urn:Even") for number in range(0, 40, 2))])
 
         def asked(**options: Any) -> tuple[list[str], bool]:
-            found = world.search("kite number 7", mode="vector", limit=50, **options)
+            found = world.search("kite number 7", mode="vector", limit=50, **gathered(options))
             assert found.explain.plan == "exact"
             return [hit.text for hit in found], any("embedding" in one.sql for one in found.explain.statements)
 

@@ -14,6 +14,7 @@ import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from worlds import World
+from worlds.core.search.options import gathered
 
 WORDS = ("kite", "kites", "heron", "running", "run", "über", "b2b", "the", "zero\0word", "pine-tree", "中文分词", "a")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), min_size=1, max_size=14, unique=True)
@@ -28,7 +29,7 @@ OPTIONS = st.sampled_from((
 def found(world: World, text: str, lists: bool, options: dict[str, Any], postings: int = 1000) -> list[tuple[Any, ...]]:
     with pytest.MonkeyPatch.context() as patch:
         seams.keep_posting_lists(patch, lists, postings)
-        hits = world.search(text, explain=True, **options)
+        hits = world.search(text, explain=True, **gathered(options))
     assert hits.explain.words in ((None, "lists", "scan", "eligible") if lists else (None, "scan", "eligible"))
     legs = [hit.explain or {} for hit in hits]
     return [

@@ -59,7 +59,7 @@ def subjects(hits: Any) -> list[str]:
 def test_both_documents_of_a_question_are_found(how: str, embedder: Any) -> None:
     with opened(how, embedder) as world:
         plain = world.search(QUESTION, limit=50)
-        hits = world.search(QUESTION, limit=50, related=True)
+        hits = world.search(QUESTION, limit=50, ranking=worlds.Ranking(related=True))
         assert subjects(hits)[:2] == subjects(plain)[:2]
         assert subjects(hits).index("d2") < (10 if how == "reifiers" else 4)
         assert embedder or "d2" not in subjects(plain)
@@ -69,7 +69,7 @@ def test_both_documents_of_a_question_are_found(how: str, embedder: Any) -> None
 
 def test_a_hit_tells_the_path_to_it_and_its_stage() -> None:
     with opened("mentions") as world:
-        hits = world.search("Ann Ferro leads", limit=10, related=True, explain=True)
+        hits = world.search("Ann Ferro leads", limit=10, ranking=worlds.Ranking(related=True), explain=True)
         (second,) = [hit for hit in hits if hit.subject.endswith("d2")]
         assert [[str(part).removeprefix(EX) for part in (quad[0], quad[2])] for quad in second.path] == [
             ["d1", "halden"],
@@ -88,29 +88,33 @@ def test_a_hit_tells_the_path_to_it_and_its_stage() -> None:
 def test_without_links_all_is_as_without_the_walk() -> None:
     with opened("nothing", HashingEmbedder()) as world:
         for question in (QUESTION, "budget of the fair", "", "nobody"):
-            plain, related = (world.search(question, limit=50, related=flag) for flag in (False, True))
+            plain, related = (
+                world.search(question, limit=50, ranking=worlds.Ranking(related=flag)) for flag in (False, True)
+            )
             assert [(hit.chunk, hit.score) for hit in plain] == [(hit.chunk, hit.score) for hit in related]
 
 
 def test_the_walk_keeps_to_the_filters() -> None:
     with opened("graphs") as world:
-        kept = world.search(QUESTION, limit=50, related=True, graphs=["default"])
+        kept = world.search(QUESTION, limit=50, ranking=worlds.Ranking(related=True), graphs=["default"])
         assert not any(hit.path for hit in kept)
         assert subjects(kept) == subjects(world.search(QUESTION, limit=50, graphs=["default"]))
     with opened("mentions") as world:
-        hits = world.search(QUESTION, limit=50, related=True, exclude={"subjects": "ex:d2"})
+        hits = world.search(QUESTION, limit=50, ranking=worlds.Ranking(related=True), exclude={"subjects": "ex:d2"})
         assert "d1" in subjects(hits)
         assert "d2" not in subjects(hits)
         scope = world.only(graphs=["default"])
-        assert subjects(scope.search(QUESTION, related=True)) == subjects(world.search(QUESTION, related=True))
+        assert subjects(scope.search(QUESTION, ranking=worlds.Ranking(related=True))) == subjects(
+            world.search(QUESTION, ranking=worlds.Ranking(related=True))
+        )
 
 
 def test_pages_are_parts_of_the_whole() -> None:
     with opened("mentions", HashingEmbedder()) as world:
-        whole = world.search(QUESTION, limit=12, related=True)
+        whole = world.search(QUESTION, limit=12, ranking=worlds.Ranking(related=True))
         pages, cursor = [], None
         for _ in range(4):
-            page = world.search(QUESTION, limit=3, related=True, cursor=cursor)
+            page = world.search(QUESTION, limit=3, ranking=worlds.Ranking(related=True), cursor=cursor)
             pages += list(page)
             cursor = page.cursor
         assert [hit.chunk for hit in pages] == [hit.chunk for hit in whole]
@@ -118,7 +122,9 @@ def test_pages_are_parts_of_the_whole() -> None:
 
 def test_other_stages_follow_it() -> None:
     with opened("mentions") as world:
-        hits = world.search(QUESTION, limit=5, related=True, group_by="subject", boost="3 ?subject a ex:Nothing")
+        hits = world.search(
+            QUESTION, limit=5, ranking=worlds.Ranking(related=True, boost="3 ?subject a ex:Nothing"), group_by="subject"
+        )
         assert "d2" in subjects(hits)
         assert hits.explain.stages == ("related", "boost", "group")
         assert len(set(subjects(hits))) == len(hits)
@@ -126,21 +132,21 @@ def test_other_stages_follow_it() -> None:
 
 def test_it_may_be_a_default_of_the_world_and_stands_in_queries() -> None:
     with opened("mentions") as world:
-        expected = subjects(world.search(QUESTION, limit=4, related=True))
+        expected = subjects(world.search(QUESTION, limit=4, ranking=worlds.Ranking(related=True)))
         asked = f'SERVICE w:search {{ ?hit w:query "{QUESTION}" ; w:related true ; w:limit 4 ; w:subject ?s }}'
         rows: Any = world.query(f"SELECT ?s {{ {asked} }}")
         assert sorted(str(row["s"]).removeprefix(EX) for row in rows) == sorted(expected)
-        assert "Norvik" in world.context(QUESTION, related=True, hops=0).text
+        assert "Norvik" in world.context(QUESTION, ranking=worlds.Ranking(related=True), hops=0).text
         world.policy = world.policy.with_(search={"related": True})
         assert subjects(world.search(QUESTION, limit=4)) == expected
         assert world.search(QUESTION).explain.defaults["related"] == "policy"
         with pytest.raises(ValueError, match="related must be True or False"):
-            world.search(QUESTION, related="yes")  # type: ignore[arg-type]
+            world.search(QUESTION, ranking=worlds.Ranking(related="yes"))  # type: ignore[arg-type]
 
 
 def test_several_worlds_say_that_they_are_not_walked() -> None:
     with opened("mentions") as one, opened("mentions") as other:
-        hits = worlds.group({"one": one, "other": other}).search(QUESTION, related=True)
+        hits = worlds.group({"one": one, "other": other}).search(QUESTION, ranking=worlds.Ranking(related=True))
         assert [note for note in hits.notes if "related" in note]
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.embedder import HashingEmbedder
 from tests.support.stages import WORDS, Answering, Counting, Known
+from worlds import Ranking
 
 
 def failing(error: BaseException) -> Any:
@@ -50,8 +51,10 @@ def test_a_reranker_that_fails_leaves_the_fused_order(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True, raising=False)
-    plain = known.world.search("kite river", boost="2 ex:size")
-    found = known.world.search("kite river", boost="2 ex:size", rerank=model, rerank_top=16, rerank_timeout=timeout)
+    plain = known.world.search("kite river", ranking=Ranking(boost="2 ex:size"))
+    found = known.world.search(
+        "kite river", ranking=Ranking(boost="2 ex:size", rerank_top=16, rerank_timeout=timeout), rerank=model
+    )
     assert [(hit.chunk, hit.score) for hit in found] == [(hit.chunk, hit.score) for hit in plain]
     assert found.explain.stages == ("boost",)
     (note,) = [note for note in found.notes if note.startswith("not reranked: ")]
@@ -69,7 +72,7 @@ def test_a_reranker_that_is_too_slow_leaves_the_fused_order(known: Known) -> Non
             return [1.0] * len(pairs)
 
     began = time.monotonic()
-    found = known.world.search("kite river", rerank=Slow(), rerank_timeout=0.1)
+    found = known.world.search("kite river", rerank=Slow(), ranking=Ranking(rerank_timeout=0.1))
     assert time.monotonic() - began < 5
     assert [hit.chunk for hit in found] == [hit.chunk for hit in known.world.search("kite river")]
     assert found.notes == ("not reranked: the model did not answer within 0.1 s",)
@@ -92,7 +95,7 @@ def test_others_search_while_a_model_thinks(known: Known) -> None:
 
 def test_a_model_is_asked_in_batches_about_the_first_only(known: Known) -> None:
     model = Counting()
-    known.world.search("kite river", rerank=model, rerank_top=20)
+    known.world.search("kite river", rerank=model, ranking=Ranking(rerank_top=20))
     assert model.asked == [16, 4]
     (note,) = known.world.search(" ", vector=HashingEmbedder().embed_query("kite"), rerank=model).notes
     assert note == "not reranked: the query is blank"
@@ -126,14 +129,16 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_reranker_may_have_more_time_than_threads_can_wait_for(known: Known) -> None:
-    found = known.world.search("kite", mode="text", rerank=Counting(), rerank_timeout=1e10)
+    found = known.world.search("kite", mode="text", rerank=Counting(), ranking=Ranking(rerank_timeout=1e10))
     assert not any("not reranked" in note for note in found.notes)
 
 
 def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
     from sentence_transformers import CrossEncoder
 
-    found = known.world.search("kite river", rerank=str(cross_encoder), rerank_top=12, limit=20, explain=True)
+    found = known.world.search(
+        "kite river", rerank=str(cross_encoder), ranking=Ranking(rerank_top=12), limit=20, explain=True
+    )
     assert found.notes == ()
     plain = known.world.search("kite river", limit=20)
     assert {hit.chunk for hit in found[:12]} == {hit.chunk for hit in plain[:12]}
@@ -146,7 +151,7 @@ def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
     assert [hit.score for hit in found[:12]] == pytest.approx(scores.tolist(), abs=1e-4)
     assert found[0].steps is not None
     assert found[0].steps[0].detail["model"] == str(cross_encoder)
-    own = known.world.search("kite river", rerank=model, rerank_top=12, limit=20)
+    own = known.world.search("kite river", rerank=model, ranking=Ranking(rerank_top=12), limit=20)
     assert own.notes == ()
 
 
@@ -165,7 +170,7 @@ class Busy:
 torch.set_num_threads(1)
 world = worlds.open(embedder=None)
 world.add([(f"urn:{n}", "urn:p", f'"kite {n}"') for n in range(40)])
-print(world.search("kite", rerank=Busy(), rerank_timeout=0.05).notes[-1])
+print(world.search("kite", rerank=Busy(), ranking=worlds.Ranking(rerank_timeout=0.05)).notes[-1])
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250, check=False)
     assert "did not answer within 0.05 s" in ended.stdout

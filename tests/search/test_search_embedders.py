@@ -75,12 +75,12 @@ def test_a_blank_query_finds_nothing(world: World, query: str, mode: Any) -> Non
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
 @pytest.mark.parametrize("plan", ["auto", "exact", "codes"])
 def test_an_empty_world_has_nothing(world: World, mode: Any, plan: Any) -> None:
-    assert len(world.search("kite", mode=mode, plan=plan)) == 0
-    assert len(world.search("kite", mode=mode, plan=plan, languages="en")) == 0
+    assert len(world.search("kite", mode=mode, ranking=worlds.Ranking(plan=plan))) == 0
+    assert len(world.search("kite", mode=mode, ranking=worlds.Ranking(plan=plan), languages="en")) == 0
     add_texts(world, "red kite")
     world.remove([(iri("s0"), iri("label"), ox.Literal("red kite"))])
-    assert len(world.search("kite", mode=mode, plan=plan)) == 0
-    assert len(world.search("kite", mode=mode, plan=plan, languages="")) == 0
+    assert len(world.search("kite", mode=mode, ranking=worlds.Ranking(plan=plan))) == 0
+    assert len(world.search("kite", mode=mode, ranking=worlds.Ranking(plan=plan), languages="")) == 0
 
 
 def test_the_callers_own_vector(world: World) -> None:
@@ -119,7 +119,7 @@ def test_a_text_without_a_direction_is_found_by_its_words_alone() -> None:
     with worlds.open(embedder=HashingEmbedder(zero_at="void", nan_at="chaos")) as world:
         add_texts(world, "red kite", "void kite", "chaos kite")
         for plan in PLANS:
-            assert texts(world.search("kite", mode="vector", plan=plan)) == ["red kite"]
+            assert texts(world.search("kite", mode="vector", ranking=worlds.Ranking(plan=plan))) == ["red kite"]
         assert len(world.search("kite")) == 3
         assert world.stats().pending == 0
         assert problems(world) == []
@@ -159,12 +159,12 @@ def test_a_search_sees_the_writes_of_its_transaction_and_forgets_them_with_it(em
 
 def test_the_codes_forget_what_was_rolled_back(world: World) -> None:
     add_texts(world, "red kite", "blue heron")
-    assert len(world.search("kite", mode="vector", plan="codes")) == 2
+    assert len(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"))) == 2
     with rolled_back(world):
         world.remove([(iri("s0"), iri("label"), ox.Literal("red kite"))])
-        assert texts(world.search("kite", mode="vector", plan="codes")) == ["blue heron"]
+        assert texts(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"))) == ["blue heron"]
     world.remove([(iri("s1"), iri("label"), ox.Literal("blue heron"))])  # as many vectors as were removed before
-    assert texts(world.search("kite", mode="vector", plan="codes")) == ["red kite"]
+    assert texts(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"))) == ["red kite"]
 
 
 def test_a_removed_and_restored_text_is_found_in_both_worlds_of_a_file(path: Path) -> None:

@@ -16,6 +16,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.stages import DATES, EX, NUMBERS, WORDS, Answering, Counting, Known
 from worlds import Hit, World
+from worlds.core.search.options import gathered
 from worlds.core.search.stages import read_date, words
 
 NOW = 20_000.0  # 2024-10-04
@@ -177,7 +178,7 @@ def test_stages_do_what_the_reference_does(known: Known, seed: int) -> None:
     options = random_options(chance)
     expected: Any = reference(known, question, options, fusion)
     limit = chance.choice([3, 20, 200])
-    hits = known.world.search(question, limit=limit, explain=True, **fusion, **options)
+    hits = known.world.search(question, limit=limit, explain=True, **gathered({**fusion, **options}))
     assert len(hits) == min(limit, len(expected))
     for at, (hit, (chunk, subject, score)) in enumerate(zip(hits, expected, strict=False)):
         assert math.isclose(hit.score, score, rel_tol=1e-4, abs_tol=1e-6), at
@@ -213,11 +214,11 @@ def test_what_changes_nothing_leaves_all_as_it_is(known: Known) -> None:
         {"rerank": False},
     ]
     for options in nothing:
-        found = known.world.search("kite river", limit=20, **options)
+        found = known.world.search("kite river", limit=20, **gathered(options))
         assert [hit.chunk for hit in found] == [hit.chunk for hit in plain]
         assert all("ex:nowhere is no predicate" in note for note in found.notes)
         assert bool(found.notes) == ("ex:nowhere" in str(options))
-    relevant = known.world.search("kite river", limit=20, diversity=1)
+    relevant = known.world.search("kite river", limit=20, ranking=worlds.Ranking(diversity=1))
     assert [hit.chunk for hit in relevant] == [hit.chunk for hit in plain]
 
 
@@ -225,7 +226,7 @@ def test_a_search_that_finds_nothing_has_nothing_to_rank() -> None:
     options: dict[str, Any] = {"rerank": Counting(), "boost": "2 ex:size", "diversity": 0.5, "group_by": "subject"}
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
-        found = world.search("kite", decay={"predicate": "ex:date", "half_life": 1}, **options)
+        found = world.search("kite", **gathered({"decay": {"predicate": "ex:date", "half_life": 1}, **options}))
         assert list(found) == []
         assert found.cursor is None
 
@@ -259,7 +260,9 @@ def test_values_that_cannot_be_read_are_noted(known: Known) -> None:
     assert "not read as a date" in decay
     with worlds.open(embedder=None) as world:
         world.add([("urn:a", "rdfs:label", '"kite"'), ("urn:a", "urn:date", "urn:b")])
-        (note,) = world.search("kite", mode="text", decay={"predicate": "urn:date", "half_life": 1}).notes
+        (note,) = world.search(
+            "kite", mode="text", ranking=worlds.Ranking(decay={"predicate": "urn:date", "half_life": 1})
+        ).notes
         assert note == "decay: 1 value ('an IRI') of urn:date not read as a date"
 
 
@@ -270,12 +273,17 @@ def test_a_pattern_reads_the_graphs_that_the_filter_names(known: Known) -> None:
             world.add([(EX + name, "rdfs:label", f'"kite {name * 2}"')])
         world.add([(EX + "b", "rdf:type", EX + "A"), (EX + "c", EX + "size", 5, EX + "g")])
         for boost in ("2 ?subject a ex:A", "5 ex:size"):
-            assert world.search("kites", boost=boost)[0].score > world.search("kites")[0].score
+            assert world.search("kites", ranking=worlds.Ranking(boost=boost))[0].score > world.search("kites")[0].score
         graphs = ["default"]
-        assert str(world.search("kite", boost="2 ?subject a ex:A", graphs=graphs)[0].subject) == EX + "b"
-        assert str(world.search("kite", boost="5 ex:size", graphs=graphs)[0].subject) == EX + "a"
+        assert (
+            str(world.search("kite", ranking=worlds.Ranking(boost="2 ?subject a ex:A"), graphs=graphs)[0].subject)
+            == EX + "b"
+        )
+        assert (
+            str(world.search("kite", ranking=worlds.Ranking(boost="5 ex:size"), graphs=graphs)[0].subject) == EX + "a"
+        )
         with pytest.raises(worlds.FilterError):
-            world.search("kite", boost="2 ?subject ex:year")
+            world.search("kite", ranking=worlds.Ranking(boost="2 ?subject ex:year"))
 
 
 # --- diversity and groups ---------------------------------------------------------------------------------------------
@@ -293,7 +301,9 @@ def test_diversity_brings_other_texts_forward(world: World) -> None:
     )
     plain = [hit.text for hit in world.search("red kite flies", limit=3)]
     assert "kite in storm" not in plain
-    assert "kite in storm" in [hit.text for hit in world.search("red kite flies", limit=3, diversity=0.4)]
+    assert "kite in storm" in [
+        hit.text for hit in world.search("red kite flies", limit=3, ranking=worlds.Ranking(diversity=0.4))
+    ]
 
 
 def test_an_exact_label_does_not_make_the_others_equally_irrelevant(world: World) -> None:
@@ -302,9 +312,9 @@ def test_an_exact_label_does_not_make_the_others_equally_irrelevant(world: World
     for each, predicate in ((world, "rdfs:label"), (other, EX + "note")):
         each.add([(EX + str(number), predicate, ox.Literal(text)) for number, text in enumerate(texts)])
     with other:
-        plain = [hit.text for hit in other.search("red kite", diversity=0.7)]
+        plain = [hit.text for hit in other.search("red kite", ranking=worlds.Ranking(diversity=0.7))]
     assert world.search("red kite")[0].score > 2
-    assert [hit.text for hit in world.search("red kite", diversity=0.7)] == plain
+    assert [hit.text for hit in world.search("red kite", ranking=worlds.Ranking(diversity=0.7))] == plain
 
 
 def test_groups_are_looked_for_beyond_the_candidates(world: World) -> None:
@@ -313,7 +323,7 @@ def test_groups_are_looked_for_beyond_the_candidates(world: World) -> None:
         [(f"{EX}s{number}", EX + "note", ox.Literal(f"a kite and many other words {number}")) for number in range(9)]
     )
     for options in ({"mode": "text"}, {"mode": "vector"}, {}):
-        hits = world.search("kite kite", group_by="subject", limit=8, **options)  # type: ignore[arg-type]  # options
+        hits = world.search("kite kite", group_by="subject", limit=8, **gathered(options))
         assert len({hit.subject for hit in hits}) == len(hits) == 8
         assert str(hits[0].subject) == EX + "crowd"
     assert len(world.search("kite", group_by="subject", limit=50)) == 10
@@ -324,7 +334,7 @@ def test_groups_are_looked_for_beyond_the_candidates(world: World) -> None:
 
 def test_the_answer_as_json(known: Known) -> None:
     options: dict[str, Any] = random_options(random.Random(1)) | {"group_by": "subject", "rerank": Counting()}
-    found = known.world.search("kite river", limit=3, explain=True, types=["ex:A", "ex:B"], **options)
+    found = known.world.search("kite river", limit=3, explain=True, types=["ex:A", "ex:B"], **gathered(options))
     told = json.loads(found.to_json())
     assert told == json.loads(json.dumps(found.to_dict()))
     assert [hit["rank"] for hit in told["hits"]] == [1, 2, 3]
@@ -344,7 +354,9 @@ def test_the_answer_as_json(known: Known) -> None:
 
 
 def test_results_can_be_kept(known: Known) -> None:
-    found = known.world.search("kite river", limit=3, explain=True, diversity=0.5, group_by="subject")
+    found = known.world.search(
+        "kite river", limit=3, explain=True, ranking=worlds.Ranking(diversity=0.5), group_by="subject"
+    )
     kept = pickle.loads(pickle.dumps(found))
     assert kept.to_dict() == found.to_dict()
 
@@ -358,4 +370,4 @@ def test_a_tie_is_broken_as_it_was_before(world: World) -> None:
     )
     plain = [hit.chunk for hit in world.search("kite")]
     for options in ({"diversity": 1.0}, {"boost": "2 ?subject ?p ?o"}, {"rerank": Answering(np.ones(6))}):
-        assert [hit.chunk for hit in world.search("kite", **options)] == plain
+        assert [hit.chunk for hit in world.search("kite", **gathered(options))] == plain

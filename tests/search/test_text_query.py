@@ -13,6 +13,7 @@ import rdflib
 import worlds
 from tests.support.search_worlds import EX, add_texts, iri, texts
 from worlds import FilterError, QueryError, World
+from worlds.core.search.options import gathered
 
 # --- known answers: texts and words -----------------------------------------------------------------------------------
 
@@ -153,7 +154,7 @@ def test_a_prefix_that_another_connection_binds_anew_counts_at_once(path: Path) 
                 writer.bind("mine", namespace)
                 for _ in range(2):
                     assert texts(reader.search("solar", where="?subject a mine:C")) == [text]
-                assert texts(reader.search("solar", boost="5 ?subject a mine:C"))[0] == text
+                assert texts(reader.search("solar", ranking=worlds.Ranking(boost="5 ?subject a mine:C")))[0] == text
 
 
 def test_a_hit_names_a_blank_node_as_filters_take_it(world: World) -> None:
@@ -171,7 +172,7 @@ def test_a_pattern_that_binds_nothing_is_refused(world: World, pattern: str) -> 
     add_texts(world, "red kite")
     for options in ({"where": pattern}, {"exclude": {"where": pattern}}, {"boost": f"2 {pattern}"}):
         with pytest.raises(FilterError, match="has to bind .subject"):
-            world.search("kite", **options)
+            world.search("kite", **gathered(options))
     assert not world.search("kite", where="VALUES ?subject { <urn:none> }")
 
 

@@ -30,7 +30,7 @@ def world() -> Iterator[worlds.World]:
 
 @native
 def test_the_plan_that_is_told_is_the_one_that_was_followed(world: worlds.World) -> None:
-    found = world.search("kite", plan="index", explain=True).explain
+    found = world.search("kite", ranking=worlds.Ranking(plan="index"), explain=True).explain
     assert (found.plan, found.compared, found.reason) == ("index", None, "as asked")
     assert any("vector_top_k" in one.sql for one in found.statements)
 
@@ -97,7 +97,7 @@ def test_a_text_without_a_date_does_not_win_by_its_lack_of_one() -> None:
             "now": NOW,
         }
         plain = {hit.subject: hit.score for hit in world.search("kite", mode="text")}
-        found = world.search("kite", mode="text", decay=decay, explain=True)
+        found = world.search("kite", mode="text", ranking=worlds.Ranking(decay=decay), explain=True)
         assert str(found[0].subject) == EX + "good"
         for hit in found:
             assert hit.steps

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import worlds
 from tests.support.embedder import HashingEmbedder
+from worlds.core.search.options import gathered
 from worlds.errors import EmbedderError, FilterError, QueryError
 from worlds.graph.search.rewriting import MOST_SEARCHES, mentions_search
 from worlds.graph.search.vocabulary import PROPERTIES
@@ -275,7 +276,7 @@ def test_all_outputs_are_those_of_a_search(world: worlds.World) -> None:
 def test_each_option_is_that_of_a_search(world: worlds.World, properties: str, options: dict[str, Any]) -> None:
     inside = f"?hit w:query 'moon rock' ; w:object ?o ; w:score ?score ; {properties}"
     query = f"SELECT ?o ?score {{ SERVICE w:search {{ {inside} }} }}"
-    expected = [(hit.literal, hit.score) for hit in world.search("moon rock", **options) for _ in hit.quads]
+    expected = [(hit.literal, hit.score) for hit in world.search("moon rock", **gathered(options)) for _ in hit.quads]
     assert [(literal, score.toPython()) for literal, score in ask(world, query)] == expected
     assert expected
 
@@ -578,7 +579,11 @@ def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: 
     wide.pattern_timeout = 0.5
     try:
         with pytest.raises(worlds.QueryTimeout):
-            wide.search("word", where=value if option == "where" else None, boost=value if option == "boost" else None)
+            wide.search(
+                "word",
+                where=value if option == "where" else None,
+                ranking=worlds.Ranking(boost=value if option == "boost" else None),
+            )
         assert len(wide.search("word", where="?subject <urn:p> 7")) == 1
     finally:
         wide.pattern_timeout = None

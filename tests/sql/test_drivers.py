@@ -86,7 +86,7 @@ def test_a_large_world_goes_on_with_libsql_where_an_index_is_asked_for(path: Pat
         assert world.build_vector_index() == world.stats().vectors
         assert world.driver == "libsql"
         assert [hit.text for hit in world.search("text number 17")] == found
-        assert world.search("text number 17", plan="index", mode="vector")[0].text in found
+        assert world.search("text number 17", ranking=worlds.Ranking(plan="index"), mode="vector")[0].text in found
         assert {problem.kind for problem in world.check().problems} <= {"index-recall"}  # of texts so much alike
     with worlds.open(path, embedder=None) as world:
         assert world.driver == "libsql"
@@ -141,7 +141,7 @@ def test_what_only_libsql_has_is_refused_with_the_way(path: Path) -> None:
     assert not path.exists()
     with worlds.open(path, embedder=HashingEmbedder(), driver="sqlite") as world:
         world.add([("urn:a", "urn:p", '"kite"')])
-        for ask in (lambda: world.search("kite", plan="index"), world.build_vector_index):
+        for ask in (lambda: world.search("kite", ranking=worlds.Ranking(plan="index")), world.build_vector_index):
             with pytest.raises(WorldsError, match="is open by SQLite: open it with driver='libsql'"):
                 ask()
 
@@ -221,7 +221,7 @@ def test_sqlite_drops_the_native_index_when_it_writes_and_libsql_builds_it_anew(
         assert world.check().ok
     with worlds.open(path, embedder=HashingEmbedder(), driver="libsql") as world:
         assert world.stats().vector_index
-        assert world.search("red kite", plan="index")[0].text == "a red kite"
+        assert world.search("red kite", ranking=worlds.Ranking(plan="index"))[0].text == "a red kite"
         assert world.check().ok
 
 

@@ -23,6 +23,7 @@ from tests.support.drivers import PLANS, native
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
 from worlds.core.search.fusion import FUSED
+from worlds.core.search.options import gathered
 from worlds.core.search.statement import NEAREST
 from worlds.sql import (
     FIRST_VERSION,
@@ -324,7 +325,7 @@ def test_every_search_compiles(mode: str, plan: str, world: worlds.World) -> Non
     for text in ("kite", ""):
         for filters in ({}, {"subjects": "urn:a"}):
             options: dict[str, Any] = {"mode": mode, "plan": plan, **filters}
-            for _, sql, parameters in world.search_sql(text, **options):
+            for _, sql, parameters in world.search_sql(text, **gathered(options)):
                 assert tables.rows(world, f"EXPLAIN {sql}", parameters)
 
 

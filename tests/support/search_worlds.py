@@ -20,6 +20,7 @@ from tests.support.oracle import (
     expect,
 )
 from worlds import SearchResults, World
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -139,9 +140,11 @@ def compare(world: World, oracle: Oracle, asked: dict[str, Any]) -> SearchResult
     options = {name: asked[name] for name in OPTIONS if asked.get(name) is not None}
     query = " ".join(words)
     if "plan" in asked:
-        found = world.search(query, mode=mode, plan=asked["plan"], explain=True, **options, **filter_.arguments())
+        found = world.search(
+            query, mode=mode, explain=True, **gathered({"plan": asked["plan"], **options}), **filter_.arguments()
+        )
     else:
-        found = world.search(query, mode=mode, explain=True, **options, **filter_.arguments())
+        found = world.search(query, mode=mode, explain=True, **gathered(options), **filter_.arguments())
     vectors = mode != "text" and world.stats().embedder is not None
     expect(
         world,

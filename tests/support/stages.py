@@ -12,6 +12,7 @@ import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import SearchResults
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 WORDS = ["kite", "heron", "lake", "pine", "river", "osprey", "marsh", "cliff", "storm", "nest", "wing", "dawn"]
@@ -71,7 +72,7 @@ class Known:
         assert 20 < len(self.vectors) < self.world.stats().chunks - 5
 
     def everything(self, question: str, **options: Any) -> SearchResults:
-        return self.world.search(question, limit=1000, **options)
+        return self.world.search(question, limit=1000, **gathered(options))
 
 
 class Counting:

@@ -7,6 +7,7 @@ from typing import Any
 
 from worlds import World
 from worlds.core.quads.dictionary import Dictionary
+from worlds.core.search.options import gathered
 from worlds.sql.connection import Row
 from worlds.world import connection_of
 
@@ -33,5 +34,5 @@ def terms(world: World, ids: Iterable[int]) -> dict[int, Any]:
 
 def fused(world: World, text: str, **options: Any) -> tuple[str, Sequence[object]]:
     """The statement that a search finds and fuses by, and its parameters."""
-    explain = world.search(text, **options).explain
+    explain = world.search(text, **gathered(options)).explain
     return explain.sql, explain.parameters

@@ -10,6 +10,7 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import SearchResults, World
+from worlds.core.search.options import gathered
 
 EX = "http://example.org/"
 LABEL, ALIAS, COMMENT = "rdfs:label", "skos:altLabel", "rdfs:comment"
@@ -53,7 +54,7 @@ def test_an_entity_with_exactly_this_label_comes_first(world: World, query: str,
 def test_only_a_label_that_was_asked_in_words_comes_first(world: World) -> None:
     asked: list[tuple[str, dict[str, Any]]] = [("kite", {"syntax": "fts5"}), ("kite bird", {}), ("red kite", {})]
     for query, options in asked:
-        assert all("label" not in (hit.explain or {}) for hit in world.search(query, explain=True, **options))
+        assert all("label" not in (hit.explain or {}) for hit in world.search(query, explain=True, **gathered(options)))
     world.policy = world.policy.with_(roles={"http://www.w3.org/2000/01/rdf-schema#label": "other"})
     assert all("label" not in (hit.explain or {}) for hit in world.search("kite", explain=True))
 
@@ -61,10 +62,10 @@ def test_only_a_label_that_was_asked_in_words_comes_first(world: World) -> None:
 @pytest.mark.parametrize("fusion", ["rrf", "relative"])
 def test_weights_multiply_what_the_lists_give(world: World, fusion: Any) -> None:
     query = "kite prey"
-    plain = {hit.chunk: hit for hit in world.search(query, fusion=fusion, explain=True)}
+    plain = {hit.chunk: hit for hit in world.search(query, ranking=worlds.Ranking(fusion=fusion), explain=True)}
     weights = {"label": 0.5, "description": 3.0, "other": 0.25}
     world.policy = world.policy.with_(weights=weights)
-    hits = world.search(query, fusion=fusion, explain=True)
+    hits = world.search(query, ranking=worlds.Ranking(fusion=fusion), explain=True)
     assert {hit.chunk for hit in hits} == plain.keys()
     for hit in hits:
         weight = weights.get(world.policy.role(str(hit.predicate)), 1.0)

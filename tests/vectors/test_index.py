@@ -38,7 +38,7 @@ def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
         assert state(world) == (55, False)
         assert fill(world, 55, 60).notes == ()
         with pytest.raises(WorldsError, match=r"build_vector_index\(\)"):
-            world.search("text", plan="index")
+            world.search("text", ranking=worlds.Ranking(plan="index"))
         world.remove(list(world.quads())[:50])  # small again
         world.compact()
     with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
@@ -76,7 +76,7 @@ def test_it_is_built_later_and_dropped_again(path: Path) -> None:
         assert len(told) == 3
         assert state(world) == (count, True)
         assert [hit.text for hit in world.search("text 17", limit=3)] == answers
-        assert len(world.search("text 17", plan="index", mode="vector")) == 10
+        assert len(world.search("text 17", ranking=worlds.Ranking(plan="index"), mode="vector")) == 10
         fill(world, 699, 720)  # one that is back, and new ones
         assert state(world)[1]
         world.drop_vector_index()

@@ -16,6 +16,7 @@ from worlds import (
     QueryError,
     World,
 )
+from worlds.core.search.options import gathered
 from worlds.errors import ArgumentError
 from worlds.verbs.table import VERBS
 
@@ -54,7 +55,7 @@ def test_what_is_no_text_to_search(kept: Any, text: object) -> None:
             ],
         ),
         ("mode", ["both", "", None, 3, ["text"]]),
-        ("plan", ["fast", None, 3]),
+        ("plan", ["fast", 3]),
         ("syntax", ["sql", None, 3]),
         ("vector", ["kite", ["a"] * 32, {}, [0] * 32, [float("nan")] * 32, [float("inf")] * 32]),
     ],
@@ -63,7 +64,7 @@ def test_wrong_values_of_search(kept: Any, option: str, values: list[object]) ->
     for verb in (kept.search, kept.search_sql):
         for value in values:
             with pytest.raises(ValueError, match=option) as caught:
-                verb("kite", **{option: value})
+                verb("kite", **gathered({option: value}))
             if option != "vector":
                 assert repr(value) in str(caught.value)
 
@@ -111,6 +112,13 @@ def test_unknown_options_of_search(kept: Any) -> None:
     for verb in (kept.search, kept.search_sql):
         with pytest.raises(TypeError, match="radius"):
             verb("kite", radius=3)
+    with pytest.raises(TypeError, match="radius"):
+        worlds.Ranking(radius=3)  # type: ignore[call-arg]  # that is what is tested
+    for verb in (kept.search_sql, lambda text, **options: kept.similar("urn:a", **options)):
+        with pytest.raises(TypeError, match=r"k is a field of the ranking: ranking=worlds.Ranking\(k=…\)"):
+            verb("kite", k=3)
+    with pytest.raises(TypeError, match="ranking must be a worlds.Ranking, not {'k': 3}"):
+        kept.search("kite", ranking={"k": 3})
 
 
 def test_a_vector_of_another_dimension(kept: Any) -> None:

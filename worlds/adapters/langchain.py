@@ -9,6 +9,7 @@ import inspect
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import pyoxigraph as ox
@@ -110,15 +111,14 @@ class WorldsEmbeddings(Embeddings):
 class WorldsRetriever(BaseRetriever, extra="allow"):
     """Finds passages in a world by `World.search`, all of whose options it takes, as arguments of `invoke` do as well.
 
-    `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here. A
-    document's content is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
-    there is one document, what `World.context` tells of the question in `budget` tokens, for a language model, and of
-    the other options `types` alone counts. `world` is an open World or Group, which stays the caller's to close, or the
-    path or address of a world to open for reading, which `close` closes. A document's id identifies the passage; its
-    metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads`
-    (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is in the metadata of
-    its documents, and in `notes`, where there may be none. Errors as of `World.search`; ValueError for an option that
-    it has not.
+    `k` is how many passages there are at most, the `limit` of `World.search`. A document's content is the passage, or
+    with `content="snippet"` the part of it that matches; with `content="context"` there is one document, what
+    `World.context` tells of the question in `budget` tokens, for a language model, and of the other options `types`
+    alone counts. `world` is an open World or Group, which stays the caller's to close, or the path or address of a
+    world to open for reading, which `close` closes. A document's id identifies the passage; its metadata are those of
+    `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads` (what to cite) and, if
+    asked for, `explain` and `steps`. What the engine notes of a question is in the metadata of its documents, and in
+    `notes`, where there may be none. Errors as of `World.search`; ValueError for an option that it has not.
     """
 
     world: Any
@@ -174,13 +174,12 @@ class WorldsRetriever(BaseRetriever, extra="allow"):
         return await in_thread(self.world, lambda: self._get_relevant_documents(query, **options))
 
 
-_OPTIONS = {*(inspect.signature(worlds.World.search).parameters.keys() - {"self", "text", "limit", "k"}), "rrf_k"}
+_OPTIONS = inspect.signature(worlds.World.search).parameters.keys() - {"self", "text", "limit"}
 
 
 def _search_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of World.search, by its names."""
-    names = {"k": "limit", "rrf_k": "k"}
-    return {names.get(name, name): value for name, value in given.items()}
+    return {"limit" if name == "k" else name: value for name, value in given.items()}
 
 
 # --- the vector store -------------------------------------------------------------------------------------------------
@@ -338,7 +337,7 @@ class WorldsVectorStore(VectorStore):
         """The `k` documents that answer best, each once, whole, best first.
 
         `filter` maps metadata keys to values or operators: see `worlds.adapters.metadata.pattern`. More arguments are
-        options of `World.search` (`mode`, `where`, `types`, `rerank`, …; its `k` is `rrf_k`). Errors as it has them.
+        options of `World.search` (`mode`, `where`, `types`, `ranking`, …). Errors as it has them.
         """
         return [document for document, _ in self.similarity_search_with_score(query, k, filter, **kwargs)]
 
@@ -378,8 +377,9 @@ class WorldsVectorStore(VectorStore):
 
         `lambda_mult` 1 is relevance alone, 0 is difference alone.
         """
-        chosen = {**kwargs, "candidates": max(fetch_k, k), "diversity": lambda_mult}
-        return self.similarity_search(query, k, filter, **chosen)
+        ranking = kwargs.pop("ranking", None) or worlds.Ranking()
+        ranking = replace(ranking, candidates=max(fetch_k, k), diversity=lambda_mult)
+        return self.similarity_search(query, k, filter, ranking=ranking, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
         self,

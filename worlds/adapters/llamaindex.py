@@ -98,9 +98,9 @@ class WorldsRetriever(BaseRetriever):
     `quads` (what to cite) and, if asked for, `explain` and `steps`. Only subject, label and predicate go into prompts.
     The node's source is the subject. A node's score is that of `World.search`, but with mode "vector", and no stage
     that has scores of its own, the cosine similarity: where a cut-off wants an absolute value, use that, or
-    `min_similarity`. A query that brings its own embedding is searched by that. What the engine notes of a question is
-    in the metadata of its nodes, and in `notes`, where there may be none. Errors as of `World.search`; TypeError for an
-    option that it does not have.
+    `Ranking(min_similarity=…)`. A query that brings its own embedding is searched by that. What the engine notes of a
+    question is in the metadata of its nodes, and in `notes`, where there may be none. Errors as of `World.search`;
+    TypeError for an option that it does not have.
     """
 
     def __init__(

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 import pyoxigraph as ox
 
+from worlds.core.search.options import spread
 from worlds.graph.terms import RDF, XSD, to_object
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def ranked_subjects(world: World, text: str, options: Mapping[str, Any]) -> Iter
         found = world.search(text, **{**options, **following, "explain": True})
         subjects = [list(dict.fromkeys(quad[0] for quad in hit.quads)) for hit in found]
         ranked = [(few, score_of(hit, by_cosine=by_cosine)) for few, hit in zip(subjects, found, strict=True)]
-        if options.get("diversity") is None:
+        if spread(options).get("diversity") is None:
             yield from ((subject, score) for few, score in ranked for subject in few)
         else:
             for turn in range(max(map(len, subjects), default=0)):
@@ -247,6 +248,5 @@ def score_of(hit: Hit, *, by_cosine: bool) -> float:
 
 def has_cosines(options: Mapping[str, Any]) -> bool:
     """Whether the scores of `ranked_subjects` are cosines."""
-    return options.get("mode") == "vector" and not any(
-        options.get(name) for name in ("rerank", "boost", "decay", "group_by")
-    )
+    given = spread(options)
+    return given.get("mode") == "vector" and not any(map(given.get, ("rerank", "boost", "decay", "group_by")))

@@ -92,7 +92,8 @@ class Curating(Parts):
         """Link all texts to the entities that they name, as one revision, which `undo` takes back.
 
         A name is a label or an alias. The links are schema:mentions from the subject of a text, in the graph
-        <urn:worlds:mentions>, which is made anew as a whole: `related=True` of a search and `context` walk along them.
+        <urn:worlds:mentions>, which is made anew as a whole: searches by `Ranking(related=True)` and `context` walk
+        along them.
         `types` are classes whose instances are linked, else the policy's `mentions`, else all entities but classes and
         properties. A mention is a link where its confidence is at least `score`; see `mentions`. With `propose` the
         difference becomes one proposal, whose number is the change's.

@@ -16,6 +16,7 @@ from worlds.verbs.parts import Parts, part
 
 if TYPE_CHECKING:
     from worlds.core.search.hits import SearchResults
+    from worlds.core.search.options import Ranking
     from worlds.core.search.rerank import Reranker
     from worlds.extras.entities.context import Context
     from worlds.extras.entities.descriptions import Description
@@ -145,8 +146,8 @@ class Knowing(Parts):
         where: str | None = None,
         predicates: object = None,
         exclude: Mapping[str, object] | None = None,
-        related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
+        ranking: Ranking | None = None,
     ) -> Context:
         """The context of a question, for a language model: facts and passages in words, with numbers that cite quads.
 
@@ -156,10 +157,10 @@ class Knowing(Parts):
         passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
         with many quads some hundreds are looked at. `graphs` are those that it tells of, as if there were no others.
         `where` is a SPARQL group pattern over ?subject, which the entities that facts are told of first have to match;
-        `predicates`, `exclude`, `related` and `rerank` are those of `search`, for what it finds.
+        `predicates`, `exclude`, `rerank` and `ranking` are those of `search`, for what it finds.
         """
         options: dict[str, Any] = {"budget": budget, "hops": hops, "types": types, "language": language, "where": where}
-        options |= {"predicates": predicates, "exclude": exclude, "related": related, "rerank": rerank}
+        options |= {"predicates": predicates, "exclude": exclude, "rerank": rerank, "ranking": ranking}
         if types is None and where is None and predicates is None and exclude is None and isinstance(question, str):
             from worlds.extras.questions.answer_sentences import answered
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from worlds.core.history.history import is_whole
 from worlds.core.search.hits import RanStatement, SearchResults
+from worlds.core.search.options import Ranking
 from worlds.core.search.rerank import Reranker
 from worlds.errors import ArgumentError
 from worlds.verbs.invocation import verb
@@ -40,35 +41,21 @@ class Searching(Parts):
         languages: object = None,
         where: str | None = None,
         exclude: Mapping[str, object] | None = None,
-        fusion: Literal["relative", "rrf", "weighted"] | None = None,
-        normalise: Literal["minmax", "theoretical"] | None = None,
-        label_bonus: bool | None = None,
-        k: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        candidates: int | None = None,
         syntax: Literal["words", "fts5"] = "words",
-        query_language: str | None = None,
         vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
-        plan: Literal["auto", "exact", "codes", "index"] = "auto",
-        min_similarity: float | None = None,
-        related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
-        rerank_top: int | None = None,
-        rerank_timeout: float | None = None,
-        boost: object = None,
-        decay: Mapping[str, object] | None = None,
-        diversity: float | None = None,
         group_by: Literal["subject", "none"] | None = None,
         per_subject: int | None = None,
         cursor: str | None = None,
         facet: object = None,
         explain: bool = False,
+        ranking: Ranking | None = None,
     ) -> SearchResults:
         """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
 
-        Most options that are None have the default of the world's own, which `worlds.open` was given or the policy
-        has; `explain.defaults` tells them. Else `limit` is 10, `fusion` "relative" with `normalise` "minmax" and the
-        `label_bonus`, `k` 60, `rerank_top` 50 and `per_subject` 1.
+        `ranking` has the rest of the options, on how the lists are made, fused and changed: see `worlds.Ranking`. An
+        option that is None, there too, has the default of the world's own, which `worlds.open` was given or the policy
+        has; `explain.defaults` tells them. Else `limit` is 10 and `per_subject` 1.
 
         **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
         however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
@@ -78,27 +65,12 @@ class Searching(Parts):
         over ?subject. `exclude` maps the same names to what must not hold.
         `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
 
-        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. They are sought by their stems in `query_language`,
-        else in those of the filter, else in those whose texts have most of them. `syntax="fts5"` hands it to FTS5.
-        **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "weighted"
-        (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
-        with "rrf". "relative" is "weighted", but words count beside vectors as much as the best text holds of them, and
-        in mode "hybrid" a label that is exactly what was asked comes first (`label_bonus`). `weights` maps "vector" and
-        "text" to numbers, 1.0 by default; each list is `candidates` long (100, or `limit` if that is more). A text
-        whose vector is pending loses nothing by that: its sum is scaled by all weights over that of the words.
-        `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the least cosine of a match by
-        vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
+        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to FTS5 as it is.
+        **Vectors**: `vector`, float32 [d], takes the place of the text's own.
 
-        **After fusion**, in this order: `related` walks two quads far, in either direction, from the entities that the
-        first five hits are about, and adds the texts of what it meets, by their ranks among themselves and personalised
-        PageRank; the first two hits stay first, and `.path` has the quads that lead to a hit. `rerank` asks a
-        cross-encoder (True, a name, a path, or what has `predict`) about the first `rerank_top`, for `rerank_timeout`
-        seconds at most; `boost` multiplies scores, by {"where": pattern, "factor": f} or {"predicate": p, "weight": w},
-        which gives 1 + w · ln(1 + number), or a list of such; `decay` halves them every "half_life" days since the date
-        under "predicate", but for
-        "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
-        is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
-        `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
+        **After fusion**, in this order: related texts; `rerank`, a cross-encoder (True, a name, a path, or what has
+        `predict`); boosts, decay, diversity; `group_by="subject"`, at most `per_subject` hits a subject; `cursor`, of
+        an earlier answer, gives the hits that follow.
         `facet` are predicates whose values `.facets` counts, beside types, predicates, graphs, languages and sources.
         `explain=True` tells for each hit what each list and stage did.
 
@@ -129,7 +101,7 @@ class Searching(Parts):
 
         The options are those of `search`. The step "statement" finds and fuses, "filter" and "plan" come before it,
         and "quads", "notes" and "hits" read what hits show. What the world has in memory runs no statement: filters
-        that were asked before, and with many texts the lists of words. With `plan="index"` and `fusion="rrf"`, one
-        statement finds and fuses, in worlds of every size.
+        that were asked before, and with many texts the lists of words. With `Ranking(plan="index", fusion="rrf")`,
+        one statement finds and fuses, in worlds of every size.
         """
         return list(self._core.searches.run(text, noted=True, own=True, **options).explain.statements)

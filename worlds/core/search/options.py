@@ -1,17 +1,18 @@
 """The options of a search, and the form of an option: the engine's checks and every door take them from here.
 
-`worlds.verbs.table` has the options of the other verbs. `OPTIONS`, in the order of `World.search`, gives each a
-`.default`, `.choices`, `.least` and `.most` (inclusive), a `.kind` and one line of `.help`. None means that an option
-is not given, wherever the default is None. `check` says what is wrong with values; a door that has its own errors need
-not repeat it. An option that is `kept` may have a default of the world's own, so doors leave it to the engine where it
-is not given: its `.default` is None, and `.usual` what it is where the world has none. A test pins the signature of
-`World.search` to the table, which keeps it explicit for editors.
+`worlds.verbs.table` has the options of the other verbs. `OPTIONS` gives each a `.default`, `.choices`, `.least` and
+`.most` (inclusive), a `.kind` and one line of `.help`. None means that an option is not given, wherever the default is
+None. The fields of `Ranking` are options of the doors, which hand them to `gathered`; Python has one option, `ranking`.
+`check` says what is wrong with values; a door that has its own errors need not repeat it. An option that is `kept` may
+have a default of the world's own, so doors leave it to the engine where it is not given: its `.default` is None, and
+`.usual` what it is where the world has none. A test pins the signature of `World.search` to the table, which keeps it
+explicit for editors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
@@ -317,6 +318,86 @@ KEPT = tuple(name for name, option in OPTIONS.items() if option.kept)
 """The options that may have a default of the world's own."""
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """How a search ranks: `w.search("words", ranking=worlds.Ranking(fusion="rrf"))`.
+
+    A field that is None has the default of the world's own, from `worlds.open(search=…)` or the policy, else the usual
+    value. Command line, HTTP, SPARQL, the policy and settings have the fields as options of their own. ValueError for
+    an impossible value.
+    """
+
+    fusion: Literal["relative", "rrf", "weighted"] | None = None
+    """How the lists of vectors and of words are fused. "weighted" adds weight · value, each value brought to [0, 1].
+    "relative", as usual, does too, but words count beside vectors as much as the best text holds of them. "rrf" adds
+    weight / (`k` + rank)."""
+    normalise: Literal["minmax", "theoretical"] | None = None
+    """The value that becomes 0 in "relative" and "weighted": the least found (minmax, as usual), or in theory."""
+    label_bonus: bool | None = None
+    """In mode "hybrid" with "relative", a label that is exactly the question comes first: True as usual."""
+    k: float | None = None
+    """The rank constant of "rrf", from 0 on: 60 as usual. A smaller one gives the first ranks more weight."""
+    weights: Mapping[str, float] | None = None
+    """Numbers from 0 on by "vector" and "text": 1.0 as usual. A text whose vector is pending loses nothing: its sum is
+    scaled by all weights over that of the words."""
+    candidates: int | None = None
+    """The length of each list: 100 as usual, or `limit` if that is more."""
+    query_language: str | None = None
+    """The tag of the language by whose stems words are sought; else those of the filter, else those whose texts have
+    most of the words."""
+    plan: Literal["auto", "exact", "codes", "index"] | None = None
+    """The way to find the nearest vectors: "exact", "codes", "index", or as usual the cheapest (auto)."""
+    min_similarity: float | None = None
+    """The least cosine, from -1 to 1, of a match by vector."""
+    related: bool | None = None
+    """Walk two quads far, in either direction, from the entities that the first five hits are about, and add the texts
+    met, by their ranks among themselves and personalised PageRank. The first two hits stay first; `Hit.path` has the
+    quads that lead to a hit."""
+    rerank_top: int | None = None
+    """The number of hits that the cross-encoder of `rerank` reads: 50 as usual."""
+    rerank_timeout: float | None = None
+    """Seconds that the cross-encoder may take; after them the order stays as it was."""
+    boost: object = None
+    """Multiply scores: {"where": pattern, "factor": f}, {"predicate": p, "weight": w}, which gives 1 + w · ln(1 +
+    number), a text such as "2 ?subject a ex:Report", or a list of these. A call alone has it."""
+    decay: Mapping[str, object] | None = None
+    """Halve scores every "half_life" days since the date under "predicate", or until "now", but for "evergreen_types",
+    "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject). A call alone has it."""
+    diversity: float | None = None
+    """The lambda of maximal marginal relevance, from 0 to 1, which is relevance alone."""
+
+    def __post_init__(self) -> None:
+        for name, value in self.given.items():
+            _check_one(OPTIONS[name], value)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The fields that are not None."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+RANKED = tuple(one.name for one in fields(Ranking))
+"""The options that are fields of a `Ranking` in Python."""
+
+
+def gathered(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a door as Python has them: the fields of a `Ranking` as `ranking`, where any is given."""
+    ranking = Ranking(**{name: value for name, value in options.items() if name in RANKED})
+    rest = {name: value for name, value in options.items() if name not in RANKED}
+    return {**rest, "ranking": ranking} if ranking.given else rest
+
+
+def spread(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of Python with the given fields of their `ranking` as options; TypeError for fields beside it."""
+    rest = {name: value for name, value in options.items() if name != "ranking"}
+    if beside := next((name for name in RANKED if name in rest), None):
+        raise TypeError(f"{beside} is a field of the ranking: ranking=worlds.Ranking({beside}=…)")
+    ranking = options.get("ranking")
+    if not isinstance(ranking, Ranking | None):
+        raise TypeError(f"ranking must be a worlds.Ranking, not {ranking!r}")
+    return rest if ranking is None else {**rest, **ranking.given}
+
+
 def kept(given: Mapping[str, Any]) -> dict[str, Any]:
     """The world's own defaults, without None; ValueError for an impossible one."""
     if not isinstance(given, Mapping):
@@ -343,22 +424,11 @@ def check(chosen: Mapping[str, Any]) -> None:
     """ValueError for the first of `DEFAULTS`' values that cannot be, whatever needs a world to tell left out."""
     for name, value in chosen.items():
         _check_one(OPTIONS[name], value)
-    weights = chosen["weights"]
-    given = weights if isinstance(weights, Mapping) else {} if weights is None else {"": weights}
-    if not given.keys() <= {"vector", "text"} or not all(map(at_least_zero, given.values())):
-        raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, they are not {weights!r}")
-    rerank = chosen["rerank"]
-    named = isinstance(rerank, str) and bool(rerank.strip())
-    if not (rerank is None or isinstance(rerank, bool) or named or callable(getattr(rerank, "predict", None))):
-        raise ValueError(f"rerank must be True, a model's name or path, or have a method predict, not {rerank!r}")
-    language = chosen["query_language"]
-    if language is not None and not (isinstance(language, str) and language.strip()):
-        raise ValueError(f"query_language must be a language tag such as 'de', not {language!r}")
     if chosen["group_by"] in (None, "none") and chosen["per_subject"] != DEFAULTS["per_subject"]:
         raise ValueError("per_subject needs group_by='subject'")
 
 
-def _check_one(option: Option, value: object) -> None:
+def _check_one(option: Option, value: Any) -> None:
     if value is option.default or (value is option.usual and value is not None):
         return
     if option.choices:
@@ -370,6 +440,8 @@ def _check_one(option: Option, value: object) -> None:
         what = "a whole number" if option.kind == "integer" else f"a number{option.unit and f' of {option.unit}'}"
         bounds = f"from {option.least:g} " + ("on" if option.most is None else f"to {option.most:,g}")
         raise ValueError(f"{option.name} must be {what} {bounds}, not {value!r}")
+    elif option.name in _FORMS and not _FORMS[option.name][0](value):
+        raise ValueError(f"{_FORMS[option.name][1]} {value!r}")
 
 
 def _within(option: Option, value: object) -> bool:
@@ -383,3 +455,22 @@ def _within(option: Option, value: object) -> bool:
 def at_least_zero(value: object) -> bool:
     """Whether it is a finite number, Python's or NumPy's, that is not below 0."""
     return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < float("inf")
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_weights(value: object) -> bool:
+    return isinstance(value, Mapping) and value.keys() <= {"vector", "text"} and all(map(at_least_zero, value.values()))
+
+
+_FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "weights": (_are_weights, "weights map 'vector' and 'text' to numbers from 0 on, they are not"),
+    "query_language": (_is_named, "query_language must be a language tag such as 'de', not"),
+    "rerank": (
+        lambda value: isinstance(value, bool) or _is_named(value) or callable(getattr(value, "predict", None)),
+        "rerank must be True, a model's name or path, or have a method predict, not",
+    ),
+}
+"""The checks of options that are more than their kind, and the beginnings of their errors."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from worlds.core.embedders import Embedder, checked_query
 from worlds.core.quads.namespaces import listed
 from worlds.core.search.conditions import Filter, ToGraphs, ToTerm, check_pattern, make_filter
-from worlds.core.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check
+from worlds.core.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check, spread
 from worlds.core.search.sequences import Sequence as InSequence
 from worlds.core.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
 from worlds.core.search.words import MAX_BEGINNINGS, MAX_CHARS, beginnings
@@ -138,6 +138,7 @@ class Requests:
         for source, defaults in self._defaults():
             for name, value in defaults.items():
                 found.setdefault(name, (source, value))
+        options = spread(options)
         rerank = options.get("rerank")
         notes = self._without_strange(found) if rerank is None or rerank is True else ()
         if rerank is True and isinstance(found.get("rerank", ("", None))[1], str):
@@ -147,7 +148,7 @@ class Requests:
         if chosen.get("group_by") == "none" and "per_subject" in taken:
             del chosen["per_subject"], taken["per_subject"]
         told = {name: found[name][0] for name in taken}
-        made = replace(self.make(text, limits=limits, **chosen), defaults=told)
+        made = replace(self._made(text, limits, chosen), defaults=told)
         made = replace(made, notes=(*made.notes, *notes)) if notes else made
         if text.strip() or made.syntax != "words" or made.vector is not None or not made.filter.any:
             return made
@@ -166,6 +167,9 @@ class Requests:
 
     def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
         """The request of the given options; errors are the ones of World.search. `limits` bound its patterns."""
+        return self._made(text, limits, spread(options))
+
+    def _made(self, text: str, limits: Limits | None, options: dict[str, Any]) -> SearchRequest:
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
         text = str(text)  # an rdflib.Literal's lexical form

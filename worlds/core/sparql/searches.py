@@ -15,6 +15,7 @@ from worlds.core.embedders import Embedder, checked_documents, checked_query
 from worlds.core.quads.dictionary import Dictionary
 from worlds.core.search.engine import SearchEngine
 from worlds.core.search.hits import Hit, SearchResults
+from worlds.core.search.options import gathered
 from worlds.core.search.request import SearchRequest
 from worlds.core.search.words import MAX_CHARS
 from worlds.core.vectors.embedding import Embeddings
@@ -103,7 +104,7 @@ class WorldSearcher:
         self, options: Mapping[str, Any], subjects: Collection[Term] | None, wanted: Collection[str]
     ) -> Iterable[Mapping[str, Any]]:
         """The `wanted` values of each hit and each of its quads, best first."""
-        request = self.request(**options, limits=self.limits)
+        request = self.request(**gathered(options), limits=self.limits)
         if subjects is not None:
             conditions = request.filter.include
             allowed = [term for term in subjects if isinstance(term, ox.NamedNode | ox.BlankNode)]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from worlds.core.search.options import Option
+from worlds.core.search.options import Option, gathered
 from worlds.doors.cli.exit_codes import NO, Interrupted
 from worlds.doors.cli.options import EMBEDDER, ENTAILED_TOO, JSON, PATH, VIEWS, examples, opened, parameter
 from worlds.doors.cli.terminal import note, output, waiting, write_json
@@ -124,7 +124,7 @@ def verbs_own(verb: str, *more: inspect.Parameter, help: str = "", **words: Any)
     """Make the command of a verb that needs no words but its row's, and the sentences of `help` after them."""
 
     def run(world: Any, **given: Any) -> Any:
-        return getattr(world, verb)(**given)
+        return getattr(world, verb)(**gathered(given))
 
     run.__doc__ = help
     command(verb, *more, **{"name": VERBS[verb].names.get("command", verb).replace("_", "-"), **words})(run)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 from rich.text import Text
 
+from worlds.core.search.options import gathered
 from worlds.doors.cli import show
 from worlds.doors.cli.ask import read_stdin
 from worlds.doors.cli.command import command
@@ -75,7 +76,7 @@ def similar(world: World, iri: str, *, mode: str, words: bool, json: bool, **giv
     """The exit code is 1 if the world has no quads about the entity."""
     if words or mode == "text":
         given["mode"] = "text"
-    hits = world.similar(iri, **given)
+    hits = world.similar(iri, **gathered(given))
     if json:
         write_json(hits.to_dict(sql=False))
     else:

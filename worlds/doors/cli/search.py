@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from worlds.core.search.options import OPTIONS
+from worlds.core.search.options import OPTIONS, gathered
 from worlds.doors.cli import show
 from worlds.doors.cli.ask import as_text, read_stdin
 from worlds.doors.cli.command import command
@@ -134,7 +134,7 @@ def search(asked: Any) -> None:
     view = {name: getattr(asked, name) for name in ("at", "as_of", "entailed")}
     if asked.worlds and any(view.values()):
         raise ValueError("--at, --as-of and --entailed work with one world only")
-    options = _options(asked)
+    options = gathered(_options(asked))
     with _opened(asked.path, asked.worlds, "none" if asked.mode == "text" else asked.embedder, **view) as world:
         busy = waiting("searching") if asked.worlds or world.embedder is not None else contextlib.nullcontext()
         with busy:

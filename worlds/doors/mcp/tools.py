@@ -13,7 +13,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from worlds.core.search.options import REQUIRED, Option
+from worlds.core.search.options import REQUIRED, Option, gathered
 from worlds.doors.mcp.toolbox import Service, listed
 from worlds.verbs.table import AS_OF, ENTAILED, VERBS
 
@@ -116,7 +116,7 @@ def tool(
                         service.require_write(context, row.level)
                         given["author"] = service.author(context)
                     values = {name: _value(row.options[name], value) for name, value in asked.items()}
-                    return work(**values, **given)
+                    return work(**gathered(values), **given)
 
             return await service.run(call, writes=row.effect != "reads")
 

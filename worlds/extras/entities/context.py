@@ -117,7 +117,7 @@ class Contexts:
         check_limit(budget, "budget")
         if isinstance(hops, bool) or not isinstance(hops, int | np.integer) or hops not in (0, 1, 2):
             raise ValueError(f"hops must be 0, 1 or 2, not {hops!r}")
-        narrowed = any((types, where, *(value for name, value in search.items() if name != "related")))
+        narrowed = any((types, where, *(value for name, value in search.items() if name != "ranking")))
         hits = self._core.searches.run(
             question,
             types=types,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from worlds.core.core import Core
 from worlds.core.search.hits import Hit, SearchResults
-from worlds.core.search.options import DEFAULTS, MOST_CANDIDATES
+from worlds.core.search.options import DEFAULTS, MOST_CANDIDATES, spread
 from worlds.core.search.request import SearchIdentity
 from worlds.core.search.stages import Cursor, sent_cursor
 from worlds.core.search.words import STOP_WORDS
@@ -48,7 +49,7 @@ class SimilarEntities:
         text = "" if number is None or mean is not None else self._words_of(number)
         if mean is None:
             found = self._core.searches.run(text, **{**given, "mode": "text"})
-        elif any(_given(name, options.get(name)) for name in _RANKING):  # who ranks otherwise gets that ranking
+        elif _is_ranked(options):  # who ranks otherwise gets that ranking
             found = self._core.searches.run("", **{**given, "mode": "vector", "vector": mean})
         else:
             found = self._by_means(iri, {**given, "mode": "vector", "vector": mean}, mean)
@@ -79,7 +80,7 @@ class SimilarEntities:
         """
         limit, cursor = options["limit"], options.pop("cursor", None)
         fixed = ("limit", "vector", "explain", *_RANKING)
-        asked = {name: value for name, value in options.items() if name not in fixed and value is not None}
+        asked = {name: value for name, value in spread(options).items() if name not in fixed and value is not None}
         digest = SearchIdentity("similar", str(iri), sorted(asked.items())).digest
         given = Cursor() if cursor is None else sent_cursor(cursor, digest)
         needed = -(-(limit + len(given.keys)) // _NEAREST) * _NEAREST
@@ -108,6 +109,7 @@ class SimilarEntities:
         return " ".join([word for word in found if word.casefold() not in STOP_WORDS][:_QUERY_WORDS])
 
 
-def _given(name: str, value: object) -> bool:
-    """Whether an option of a search is given at all."""
-    return value is not None and value is not False and value != DEFAULTS[name]
+def _is_ranked(options: Mapping[str, Any]) -> bool:
+    """Whether options of a search ask for more than the nearest."""
+    given = {name: value for name, value in spread(options).items() if name in _RANKING}
+    return any(value is not None and value is not False and value != DEFAULTS[name] for name, value in given.items())

@@ -19,6 +19,7 @@ from worlds.core.history.diff import Diff
 from worlds.core.history.edits import Edits
 from worlds.core.history.history import Entry
 from worlds.core.search.hits import SearchResults
+from worlds.core.search.options import gathered
 from worlds.doors.server.problem_documents import HttpProblem, NotFound
 from worlds.doors.server.workers.jobs import job, together
 from worlds.errors import ArgumentError, ReadOnlyError
@@ -60,9 +61,9 @@ def search(
     The statement is told only where it was asked to explain.
     """
     if not beside:
-        return _hits(world, world.search(**options), facets=facets, options=options)
+        return _hits(world, world.search(**gathered(options)), facets=facets, options=options)
     with together(world, own, beside, world.embedder) as group:
-        return _hits(world, group.search(**options), facets=facets, options=options)
+        return _hits(world, group.search(**gathered(options)), facets=facets, options=options)
 
 
 def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[str, Any]) -> bytes:
@@ -76,7 +77,7 @@ def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[
 def similar(world: World, *, iri: str, **options: Any) -> bytes:
     """`World.similar`; NotFound for an unknown entity."""
     _require_known(iri, world.describe(iri, limit=1))
-    return _hits(world, world.similar(iri, **options), facets=False, options=options)
+    return _hits(world, world.similar(iri, **gathered(options)), facets=False, options=options)
 
 
 @job("describe")
@@ -385,7 +386,7 @@ def _job_of(verb: Verb) -> None:
         quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
         if options.get("scope") and world.scope is None:  # there or not
             raise ReadOnlyError("a memory is for who has a scope that names it", kind="scope")
-        found = getattr(world, verb.name)(**{**options, **quads})
+        found = getattr(world, verb.name)(**gathered({**options, **quads}))
         if verb.name not in _NAMES:
             return found.to_dict()  # type: ignore[no-any-return]
         return {_NAMES[verb.name]: [one.to_dict() for one in found] if isinstance(found, list) else found}
