@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import worlds
+from tests.support import forking
 from tests.support.command_line import DATA, ENVIRONMENT, ok, process, run, terminal
 from tests.support.commands import commands
 from worlds.errors import EmbedderError
@@ -188,10 +189,10 @@ def test_export_to_dev_stdout(made: Path, folder: Path) -> None:
         out.write(b"# before\n")
         out.flush()
         command = [sys.executable, "-m", "worlds", "export", str(made), "/dev/stdout"]
-        subprocess.run(command, stdout=out, env=ENVIRONMENT, check=True)
+        forking.run(command, stdout=out, env=ENVIRONMENT, check=True)
     assert (folder / "out.nq").read_bytes() == b"# before\n" + expected
     code = f"import worlds; worlds.open({str(made)!r}, embedder=None).export('/dev/stdout', format='nq')"
-    through_the_library = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
+    through_the_library = forking.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
     assert through_the_library.stdout == expected
 
 
@@ -222,7 +223,7 @@ def test_a_reader_that_is_gone_already_is_no_error(made: Path, words: tuple[str,
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "worlds", *(word.format(made) for word in words)]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
+    done = forking.run(command, stdout=writing, env=ENVIRONMENT)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
 
@@ -296,7 +297,7 @@ def test_signals_are_as_they_were_found_where_nothing_may_be_interrupted(made: P
     code += f"import sys; sys.argv = ['worlds', 'stats', {str(made)!r}]\n"
     code += "import worlds.doors.cli\ntry: worlds.doors.cli.main()\n"
     code += "except SystemExit: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
+    done = forking.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
     assert done.stdout.endswith(b"True\n")
     assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import worlds
 from tests.support.command_line import ENVIRONMENT, fails, ok, process, run, terminal
+from tests.support.forking import Forked
 from tests.support.processes import family
 from worlds.doors.cli import app
 
@@ -113,7 +114,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, many: Path) -> None
         ["search", path, "many", "--mode", "text", "--limit", "1000"],
     ):
         command = [sys.executable, "-m", "worlds", *map(str, args)]
-        writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        writer = Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
         assert writer.stdout is not None
         assert writer.stderr is not None
         writer.stdout.read(100)
@@ -129,7 +130,7 @@ def test_ctrl_c_leaves_the_world_as_it_was(path: Path, many: Path, birds: Path, 
     ok("load", path, birds, "--no-embed")
     before = ok("export", path)
     command = [sys.executable, "-m", "worlds", "load", str(path), "-", "--format", "nt", "--no-embed"]
-    with subprocess.Popen(
+    with Forked(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
     ) as child:
         assert child.stdin is not None
@@ -167,7 +168,7 @@ def test_ctrl_c_ends_a_query(path: Path, verb: tuple[str, ...], text: str) -> No
     some = "".join(f"<urn:s{number}> <urn:p> <urn:o{number}> .\n" for number in range(1000))
     ok("load", path, "-", "--format", "nt", "--no-embed", input=some)
     command = [sys.executable, "-m", "worlds", *verb, str(path), text]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
+    with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
         deadline = time.monotonic() + 60
         while not family(child.pid):  # the process that asks
             assert time.monotonic() < deadline
@@ -229,9 +230,9 @@ def test_closed_and_full_outputs(made: Path) -> None:
     closed = subprocess.run(f"{command} >&-", shell=True, capture_output=True, env=ENVIRONMENT)
     assert (closed.returncode, closed.stderr) == (0, b"")
     if Path("/dev/full").exists():
-        no = f"{sys.executable} -m worlds sparql {made} 'ASK {{ ?s a ex:Fish }}'"
-        for line in (command, no):
-            full = subprocess.run(f"{line} >/dev/full", shell=True, capture_output=True, env=ENVIRONMENT)
+        for line in (("search", made, "kite", "--mode", "text"), ("sparql", made, "ASK { ?s a ex:Fish }")):
+            with Path("/dev/full").open("w") as out:
+                full = process(*line, stdout=out)
             assert full.returncode == 3
             assert [line for line in full.stderr.splitlines() if not line.startswith(b"note: ")][1:] == []
             assert b"No space left" in full.stderr

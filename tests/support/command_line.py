@@ -15,6 +15,8 @@ import pytest
 from typer import testing
 from typer.testing import CliRunner, Result
 
+from tests.support import forking
+from tests.support.forking import Forked
 from worlds.doors.cli import app
 
 DATA = """\
@@ -61,9 +63,12 @@ def fails(code: int, *args: str | Path, input: str | bytes | None = None) -> str
 
 def process(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """A command line in a process of its own."""
-    command = [*options.pop("before", []), sys.executable, "-m", "worlds", *map(str, args)]
+    before = options.pop("before", [])
+    command = [*before, sys.executable, "-m", "worlds", *map(str, args)]
     environment = {**ENVIRONMENT, **options.pop("env", {})}
-    return subprocess.run(command, capture_output=True, timeout=60, env=environment, **options)
+    if before or "PYTHONIOENCODING" in environment:
+        return subprocess.run(command, capture_output=True, timeout=60, env=environment, **options)
+    return forking.run(command, timeout=60, env=environment, **options)
 
 
 def hits(path: Path, *args: str) -> list[dict[str, Any]]:
@@ -73,12 +78,12 @@ def hits(path: Path, *args: str) -> list[dict[str, Any]]:
 
 def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = None) -> str:
     """What a terminal shows of a command, its escape sequences included."""
-    pty = pytest.importorskip("pty", reason="terminals of POSIX")
-    child, screen = pty.fork()
-    if child == 0:
-        os.environ.clear()
-        os.environ.update({**ENVIRONMENT, "COLUMNS": str(columns), "LINES": "24", **(env or {})})
-        os.execv(sys.executable, [sys.executable, "-m", "worlds", *map(str, args)])
+    pytest.importorskip("pty", reason="terminals of POSIX")
+    screen, end = os.openpty()
+    environment = {**ENVIRONMENT, "COLUMNS": str(columns), "LINES": "24", **(env or {})}
+    command = [sys.executable, "-m", "worlds", *map(str, args)]
+    child = Forked(command, stdin=end, stdout=end, stderr=end, env=environment, start_new_session=True)
+    os.close(end)
     shown = b""
     while select.select([screen], [], [], 60)[0]:
         try:
@@ -89,5 +94,5 @@ def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = 
             break
         shown += piece
     os.close(screen)
-    os.waitpid(child, 0)
+    child.wait(60)
     return shown.decode("utf-8", "replace").replace("\r\n", "\n")

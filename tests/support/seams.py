@@ -5,9 +5,14 @@ A test that patches anything else of ours would break when code moves, and says 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
-from collections.abc import Callable
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -173,3 +178,39 @@ def walk_few_paths(monkeypatch: Setter, deep: int, dense: int) -> None:
 def keep_small_orders_in_step(monkeypatch: Setter) -> None:
     """Let the order of three entities be kept and mended; otherwise it takes a thousand."""
     monkeypatch.setattr("worlds.extras.entities.label_order.WORTH", 3)
+
+
+def fork_templates(setter: Setter) -> None:
+    """Let a server fork the template of its workers, whose modules it has; otherwise another process imports them."""
+    from worlds.doors.server.workers import template
+
+    def start(modules: Sequence[str]) -> tuple[_Child, socket.socket]:
+        ours, theirs = socket.socketpair()
+        if not (pid := os.fork()):
+            ours.close()
+            os.dup2(theirs.fileno(), 0)
+            theirs.close()
+            sys.argv = ["-c", *modules]
+            try:
+                template.main()
+            finally:
+                os._exit(0)
+        theirs.close()
+        ours.setblocking(False)
+        return _Child(pid), ours
+
+    setter.setattr("worlds.doors.server.workers.starting.start", start)
+
+
+class _Child:
+    """A process that was forked, as `subprocess` would have it."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)

@@ -16,6 +16,8 @@ from typing import IO
 
 import httpx
 
+from tests.support.forking import SERVE, Forked
+
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
 _PATIENCE = 180.0  # seconds that a busy machine may take to start it, or to end it
@@ -60,14 +62,17 @@ def served(
 ) -> Iterator[Served]:
     """`worlds serve` with these options; it is stopped at the end, if it still runs.
 
-    Without `wait` its processes may still be starting.
+    Without `wait` its processes may still be starting. It is forked from a process that has imported what it needs,
+    except where a test is about how it starts.
     """
     log = target.parent / f"{target.name}.server.log"
-    command = [sys.executable, "-m", "worlds", "serve", str(target), "--port", "0", "--embedder", embedder, *options]
+    forked = sys.platform == "linux" and wait and not {"PYTHONPATH", "LD_PRELOAD"} & {*(environment or ())}
+    program = ["-c", SERVE] if forked else ["-m", "worlds"]
+    command = [sys.executable, *program, "serve", str(target), "--port", "0", "--embedder", embedder, *options]
     known = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(target.parent), **(environment or {})}
     with (
         log.open("w") as errors,
-        subprocess.Popen(
+        (Forked if forked else subprocess.Popen)(
             command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=target.parent, env=known
         ) as process,
     ):
