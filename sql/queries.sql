@@ -620,14 +620,14 @@ SELECT group_concat(subject) FROM (
       AND removed_quads.subject IN (SELECT value FROM json_each(:ids_json))
 );
 
--- name: best_texts
--- :eligible has a byte for each chunk id, 1 where the chunk may be found; NULL lets all through.
-SELECT rowid FROM chunks_fts
-WHERE chunks_fts MATCH :match AND (:eligible IS NULL OR substr(:eligible, rowid + 1, 1) = x'01')
-ORDER BY bm25(chunks_fts), rowid LIMIT :depth;
+-- name: relevance_of_texts
+-- The relevance of these chunks, as far as they match: (chunk, bm25).
+SELECT rowid, bm25(chunks_fts) FROM chunks_fts
+WHERE chunks_fts MATCH :match AND +rowid IN (SELECT value FROM json_each(:ids_json));
 
 -- name: chunks_of_vectors
--- Gives, of the chunks that have these vectors and may be found (:eligible as above), columns: chunks, places in the list.
+-- Gives, of the chunks that have these vectors and may be found, columns: chunks, places in the list. :eligible has a
+-- byte for each chunk id, 1 where the chunk may be found; NULL lets all through.
 SELECT group_concat(chunks.id), group_concat(sought.key)
 FROM json_each(:ids_json) AS sought CROSS JOIN chunks INDEXED BY chunks_vector ON chunks.vector = sought.value
 WHERE :eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01';

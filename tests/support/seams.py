@@ -91,20 +91,14 @@ def take_native_indexes(monkeypatch: Setter, vectors: int) -> None:
     monkeypatch.setattr("worlds.core.search.plans.EXACT", 1)
 
 
-def look_up_texts(monkeypatch: Setter, always: bool) -> None:
-    """Let the full-text index be asked for each eligible text alone, or never; otherwise where that costs less."""
-    monkeypatch.setattr("worlds.core.search.statement.LISTED", -1 if always else 1e9)
-
-
 def read_quads_in_pages(monkeypatch: Setter, quads: int) -> None:
     """Let so many quads be read at a time; otherwise it is 50,000."""
     monkeypatch.setattr("worlds.core.quads.rows.BLOCK", quads)
 
 
 def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
-    """Let words be found by posting lists in memory, of so many postings together, or never, and never text by text."""
+    """Let words be found by posting lists in memory, of so many postings together, or never."""
     monkeypatch.setattr("worlds.core.search.statement.LISTS", always)
-    monkeypatch.setattr("worlds.core.search.statement.LISTED", 1e9)
     monkeypatch.setattr("worlds.core.search.postings.MOST", postings)
     monkeypatch.setattr("worlds.core.search.postings.MORE", 0)
 

@@ -23,14 +23,13 @@ from worlds.core.search.candidate_facts import Bools, Embedded, Read, texts_of
 from worlds.core.search.candidates import Candidates, Fused, ended
 from worlds.core.search.engine import Searches, WorldSearch
 from worlds.core.search.facets import NAMES, Facets, ordered
-from worlds.core.search.fusion import Found, fuse
+from worlds.core.search.fusion import Found, fuse, pending_factor
 from worlds.core.search.hits import Clock, Explanation, Hit, SearchResults
 from worlds.core.search.language import spoken
 from worlds.core.search.notes import noted
 from worlds.core.search.request import SearchIdentity, SearchRequest
 from worlds.core.search.showing import HitContents
 from worlds.core.search.stages import Decay, Floats, Indexes, sent_cursor
-from worlds.core.search.statement import pending_factor
 from worlds.errors import EmbedderError, WorldsError
 from worlds.sql.bound_values import as_text
 

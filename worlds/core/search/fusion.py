@@ -1,4 +1,7 @@
-"""The fusion of what several worlds found, by the pieces of SQL that fuse the lists of one."""
+"""The fusion of lists: the statement of a search, put together from the pieces of search.sql, and its values.
+
+What several worlds found is fused by the same pieces.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,60 @@ from typing import TypeAlias
 
 from worlds.core.search.candidates import Fused
 from worlds.core.search.request import SearchRequest
-from worlds.core.search.statement import SCORES, fusion_values
-from worlds.sql import compile_statement, texts
+from worlds.sql import Statement, compile_statement, texts
 from worlds.sql.connection import Connection
 
 _PIECES = texts("search.sql")
-_FUSED = [
-    "score",
-    "vector_rank",
-    "similarity",
-    "vector_score",
-    "text_rank",
-    "bm25",
-    "text_score",
-    "coverage",
-    "pending",
-]
+_RANKED = (
+    "score", "vector_rank", "similarity", "vector_score", "text_rank", "bm25", "text_score", "coverage", "pending",
+)  # fmt: skip
 _PLACES = 12  # after the point, in which two worlds agree on a BM25: each may work it out in its own way
-FUSED = {
-    fusion: compile_statement(
-        f"WITH {_PIECES['given_of_worlds'].strip()},\n{_PIECES['found'].strip()},\n{scores.strip()},\n"
-        f"{_PIECES['weighed_of_worlds'].strip()},\n{_PIECES['summed'].strip()}\n{_PIECES['fused_of_worlds'].strip()}"
-    )
-    for fusion, scores in SCORES.items()
+
+
+def _composed(*pieces: str) -> Statement:
+    """The statement of these steps, the last of which is the SELECT of them."""
+    *steps, select = [piece.strip() for piece in pieces]
+    return compile_statement("WITH\n" + ",\n".join(steps) + "\n" + select)
+
+
+_VECTORS = (_PIECES["neighbours_indexed"], _PIECES["vector_matches"])
+_TEXTS = _PIECES["text_matches"]
+_END = (_PIECES["weighed"], _PIECES["summed"], _PIECES["passages"], _PIECES["hits"])
+_OF_WORLDS = (_PIECES["weighed_of_worlds"], _PIECES["summed"], _PIECES["hits_of_worlds"])
+_RRF, _RELATIVE = _PIECES["scores_rrf"], _PIECES["scores_relative"]
+_SCORES = {"rrf": _RRF, "relative": _RELATIVE, "weighted": _RELATIVE}
+
+BEST = _composed(_TEXTS, _PIECES["best_texts"])
+NEAREST = {
+    True: _composed(*_VECTORS, _PIECES["nearest"]),  # by the native index
+    False: _composed(_PIECES["neighbours_given"], _PIECES["vector_matches"], _PIECES["nearest"]),
+}
+ONE_STATEMENT = _composed(*_VECTORS, _TEXTS, _PIECES["found_here"], _RRF, *_END)
+FUSED = {fusion: _composed(_PIECES["found_given"], scores, *_END) for fusion, scores in _SCORES.items()}
+FUSED_OF_WORLDS = {
+    fusion: _composed(_PIECES["found_of_worlds"], scores, *_OF_WORLDS) for fusion, scores in _SCORES.items()
 }
 
 Found: TypeAlias = tuple[int, Fused]
 """The place of a world, and a row that it found."""
+
+
+def fusion_values(request: SearchRequest) -> dict[str, object]:
+    """The parameters of the pieces that give scores."""
+    theoretical = request.normalise == "theoretical"
+    return {
+        "k": float(request.k),
+        "vector_weight": float(request.weights["vector"]),
+        "text_weight": float(request.weights["text"]),
+        "least_similarity": -1.0 if theoretical else None,
+        "least_relevance": 0.0 if theoretical else None,
+    }
+
+
+def pending_factor(request: SearchRequest) -> float:
+    """The sum of the weights divided by that of words, the only list of a chunk without a vector."""
+    weights = request.weights
+    return (weights["vector"] + weights["text"]) / weights["text"] if weights["text"] else 1.0
 
 
 def fuse(
@@ -59,7 +89,7 @@ def fuse(
         for at, row in ((at, found[at][1]) for at in listed)
     ]
     best = next(iter(worded), None)
-    statement = FUSED[request.fusion]
+    statement = FUSED_OF_WORLDS[request.fusion]
     values = statement.bind(
         rows_json=json.dumps(given),
         coverage=1.0 if best is None else found[best][1].coverage,
@@ -69,7 +99,7 @@ def fuse(
     fused: list[Found] = []
     for place, *own in connection.rows(statement, values):
         world, row = found[listed[place]]
-        fused.append((world, row._replace(**dict(zip(_FUSED, own, strict=True)))))
+        fused.append((world, row._replace(**dict(zip(_RANKED, own, strict=True)))))
     return fused
 
 

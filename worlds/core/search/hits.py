@@ -89,7 +89,7 @@ class Explanation(Record):
     eligible: int | None  # passages that the filter lets through; None without a filter
     compared: int | None  # vectors whose exact cosine was computed; None where the index chose them
     match: str | None  # the FTS5 expression; None without a text leg
-    words: str | None  # how that leg's list was made: scan, lookup, lists or eligible; None without one
+    words: str | None  # how that leg's list was made: scan, lists or eligible; None without one
     languages: tuple[str, ...]  # that the words are read in; none where that is English alone
     fusion: str  # rrf, or relative with its normalisation
     depth: int  # how long each list could be

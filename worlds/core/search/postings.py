@@ -143,11 +143,6 @@ class PostingLists:
         self._agree()
         self._postings(list(dict.fromkeys(terms)))
 
-    def unread(self, terms: Sequence[str]) -> int:
-        """The number of postings of these terms that are not in memory yet."""
-        held = self._held if self._frequencies.agree() == self._state else {}
-        return self._frequencies.corpus([term for term in terms if term not in held]).counts.total()
-
     def _agree(self) -> None:
         state = self._frequencies.agree()
         if state == self._state:
