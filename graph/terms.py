@@ -117,7 +117,9 @@ def to_oxigraph(term: object, *, prefixes: Mapping[str, str] | None = None) -> T
 
     Raises `ValueError` for a string or a term that RDF does not allow, `TypeError` for any other object.
     """
-    if isinstance(term, ox.NamedNode | ox.Triple):
+    if type(term) is str:
+        return _from_text(term, prefixes)
+    if isinstance(term, (ox.NamedNode, ox.Triple)):
         return term
     if isinstance(term, ox.Literal):
         if term.language is None and term.datatype.value in _NEED_LANGUAGE:
@@ -125,8 +127,6 @@ def to_oxigraph(term: object, *, prefixes: Mapping[str, str] | None = None) -> T
         return term
     if isinstance(term, ox.BlankNode):
         return _blank(term.value)
-    if type(term) is str:
-        return _from_text(term, prefixes)
     if isinstance(term, str):
         return _from_rdflib(term, prefixes)
     raise TypeError(

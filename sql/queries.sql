@@ -374,10 +374,11 @@ SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0 AND revision 
 SELECT count(*) FROM removed_quads WHERE removed = :revision AND subject = 0;
 
 -- name: bounds
--- Where a revision begins: the last revision, the id of its first quad, and that of the last chunk before it.
+-- Where a revision begins: the last revision, the id of its first quad, and those of the last chunk and term before it.
 SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1,
-       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),
+       (SELECT coalesce(max(id), 0) FROM terms);
 
 -- name: first_quad_since
 SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;

@@ -81,6 +81,7 @@ class Revision:
     number: int
     first_quad: int
     last_chunk: int  # chunks made by it have larger ids
+    last_term: int  # stored quads have no term with a larger id
     author: str | None
     message: str | None
     undoes: int | None = None
@@ -222,8 +223,8 @@ class Gate:
             self._followers.end()
 
     def _begin(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Revision:
-        last, next_quad, last_chunk = self._connection.rows(_SQL["bounds"])[0]
-        self._revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
+        last, quad, chunk, term = self._connection.rows(_SQL["bounds"])[0]
+        self._revision = Revision(last + 1, quad, chunk, term, author, message, undoes, guard=guard)
         return self._revision
 
     @contextlib.contextmanager
@@ -385,8 +386,10 @@ class Gate:
         connection = self._connection
         empty = connection.row(_SQL["any_quad"]) is None
         if not empty:
-            there = self._find(quads)[0]
+            may = np.flatnonzero(quads.max(axis=1) <= revision.last_term)
+            there = may[self._find(quads[may])[0]]
             quads = np.delete(quads, there, axis=0) if len(there) else quads
+        revision.last_term = max(revision.last_term, int(quads.max(initial=0)))
         restored = self._restorable(quads, revision) if revision.removed else {}
         bulk = len(quads) >= _BULK and (
             empty or len(quads) > connection.value(_SQL["count_quads"]) * connection.rebuilding_pays

@@ -180,7 +180,8 @@ def _quad(item: Any, terms: _Terms) -> ox.Quad:
         return item
     if isinstance(item, ox.Triple):
         return ox.Quad(item.subject, item.predicate, item.object)
-    if isinstance(item, (str, bytes)) or not isinstance(item, Sequence) or len(item) not in (3, 4):
+    listed = type(item) is tuple or (isinstance(item, Sequence) and not isinstance(item, (str, bytes)))
+    if not listed or len(item) not in (3, 4):
         hint = "; give a single quad in a list" if isinstance(item, (str, ox.NamedNode)) else ""
         raise TypeError(f"a quad must be a tuple of three or four terms, not {item!r}{hint}")
     subject, predicate = terms.of(item[0]), terms.of(item[1])
