@@ -133,7 +133,8 @@ class TextPolicy:
     `memory_depth` is how many parts of a memory's scope, from 1 to 3, name its file; narrower scopes are graphs in it.
     `memory_sees` is what a memory sees of this world: "nothing", "vocabulary" (classes, predicates, labels, shapes and
     redirects) or "all".
-    `search` are options of `World.search` that hold in this world unless a call gives others.
+    `search` are options of `World.search` that hold in this world unless a call gives others, those of its ranking
+    beside the rest: {"limit": 20, "fusion": "rrf"}.
     `entailed` has the doors answer with the world's conclusions, but for exports, unless a call says otherwise.
     """
 
