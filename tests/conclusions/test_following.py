@@ -195,7 +195,7 @@ def test_a_merge_and_its_split_are_followed() -> None:
 
 
 def test_a_load_is_followed_as_a_whole() -> None:
-    lines = "".join(f"<{T}x{n}> a <{T}C{n % 7}> ; <{T}p{n % 3}> <{T}x{n + 1}> .\n" for n in range(3000))
+    lines = "".join(f"<{T}x{n}> a <{T}C{n % 7}> ; <{T}p{n % 3}> <{T}x{n + 1}> .\n" for n in range(1000))
     with worlds.open(":memory:", embedder=None) as world:
         world.rules.use("rdfs+")
         world.add([(f"{T}C{n}", "rdfs:subClassOf", f"{T}C{n + 1}") for n in range(8)])

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import worlds
+from tests.support.forking import Forked
 from tests.support.processes import end_within, family
 from tests.support.serving import served
 
@@ -33,7 +34,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def started(command: list[str], draft: str, folder: Path) -> subprocess.Popen[bytes]:
     """The command, once it has made a draft of this name."""
-    process = subprocess.Popen([sys.executable, "-m", "worlds", *command], stderr=subprocess.DEVNULL)
+    process = Forked([sys.executable, "-m", "worlds", *command], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(folder.glob(draft)):
         assert time.monotonic() < deadline
@@ -54,7 +55,7 @@ def test_a_signal_leaves_nothing(large: Path, tmp_path: Path, verb: str, target:
 def test_a_signal_in_the_background_leaves_nothing(large: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "worlds", "export", str(large), str(tmp_path / "out.nq")]
     script = f"import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv({command[0]!r}, {command!r})"
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)  # as a shell's `… &` does
+    process = Forked([sys.executable, "-c", script], stderr=subprocess.DEVNULL)  # as a shell's `… &` does
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".out.nq.*")) and time.monotonic() < deadline:
         time.sleep(0.002)

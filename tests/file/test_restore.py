@@ -15,6 +15,7 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from worlds import OpenError, ReadOnlyError, World, WorldsError
 
 CHILD = """
@@ -30,7 +31,7 @@ with worlds.open(sys.argv[1], embedder=None) as world:
 
 def child(path: Path, writes: int) -> subprocess.Popen[str]:
     """A process that has the world open, and written to it."""
-    process = subprocess.Popen(
+    process = Forked(
         [sys.executable, "-c", CHILD, str(path), str(writes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None

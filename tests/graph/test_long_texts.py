@@ -51,7 +51,9 @@ def written(some: list[ox.Quad], format: str) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    "format", ["nq", *(pytest.param(name, marks=pytest.mark.long) for name in FORMATS if name != "nq")]
+)
 def test_a_long_text_is_read_back(format: str) -> None:
     given = quads(text(LONG))[:2]
     data = written(given, format)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import worlds
+from tests.support.forking import Forked
 from tests.support.processes import end_within, family, running
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
@@ -37,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 def ends(command: list[str], number: signal.Signals) -> None:
     """The command's query runs in a child, which is gone soon after a signal ended the command."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+    with Forked(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
         deadline = time.monotonic() + 30
         while not (children := family(parent.pid)):
             assert time.monotonic() < deadline, "nothing was forked"

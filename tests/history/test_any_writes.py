@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from tests.support.oracle import (
     DEFAULT,
     Conditions,
@@ -173,7 +174,7 @@ def kill_a_writer(path: Path, kept: list[str], lost: list[str]) -> None:
     """Let another process run updates, the last of them in a transaction, and kill it there."""
     if not _writers:
         _writers.append(
-            subprocess.Popen([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            Forked([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )
     writer = _writers[0]
     assert writer.stdin is not None

@@ -18,6 +18,7 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from tests.support.misuse import A_QUAD, EX, LINE, P, Stream, Thing, fail, files_of, made, reads, state, writes
 from tests.support.oracle import problems
 from worlds import (
@@ -177,7 +178,7 @@ with worlds.open(sys.argv[1], embedder=None) as world, world.transaction():
 def locked(path: Path) -> Iterator[None]:
     """Another process is in a transaction."""
     command = [sys.executable, "-W", "error", "-c", LOCKER, str(path)]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = Forked(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "locked\n"

@@ -222,7 +222,7 @@ def ask(world: World, own: dict[tuple[str, ...], list[str]], seed: int, count: i
 @pytest.mark.parametrize("disk", [False, True])
 def test_nothing_of_another_scope_is_told(path: Path, disk: bool) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), sparql_index="disk" if disk else "memory") as world:
-        ask(world, telling(world), 1, 60)
+        ask(world, telling(world), 1, 25)
 
 
 @pytest.mark.long

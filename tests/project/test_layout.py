@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import shutil
@@ -236,9 +237,12 @@ MODULES = sources()
 
 def imported(module: str, *, types: bool = True) -> set[str]:
     """What a module imports, at its top or later; with `types`, also what only a type checker sees."""
-    return {
-        name for name, only_types in _imports(ast.parse(MODULES[module].read_text("utf-8"))) if types or not only_types
-    }
+    return {name for name, only_types in _all_imports(module) if types or not only_types}
+
+
+@functools.cache
+def _all_imports(module: str) -> frozenset[tuple[str, bool]]:
+    return frozenset(_imports(ast.parse(MODULES[module].read_text("utf-8"))))
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:

@@ -16,6 +16,8 @@ import httpx
 import pytest
 
 import worlds
+from tests.support import forking
+from tests.support.forking import Forked
 from tests.support.primaries import EX, ended, sqld_or_skip, until
 from worlds.extras.remote.address import TOKEN
 
@@ -71,7 +73,7 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
         folder = tmp_path / name
         folder.mkdir()
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
+            process = Forked(
                 [*WORLDS, *(replaced.get(part, part) for part in run[name])],
                 cwd=folder,
                 env={**os.environ, "WORLDS_EMBEDDER": "none", **environment},
@@ -83,9 +85,8 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
 
     def told(*arguments: object, cwd: Path = tmp_path) -> str:
         """What a command of the comment prints."""
-        return subprocess.run(
-            [*WORLDS, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=True
-        ).stdout
+        found: str = forking.run([*WORLDS, *map(str, arguments)], cwd=cwd, text=True, check=True).stdout
+        return found
 
     with worlds.open(tmp_path / "kb.db", embedder=None) as made:
         made.add([(f"{EX}a", f"{EX}p", '"a red kite"')])

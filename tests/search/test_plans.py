@@ -67,7 +67,7 @@ class Large:
         self.world = worlds.open(path, embedder=self.embedder)
         self.quads = _documents(chance, vocabulary, 3000, 0)
         self.world.add(self.quads)
-        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(25)]
+        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(12)]
         self.chance, self.vocabulary = chance, vocabulary
         self.oracle = Oracle(self.quads, self.embedder)
 

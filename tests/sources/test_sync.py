@@ -17,6 +17,7 @@ from rdflib import RDF, Literal, URIRef
 
 import worlds
 from tests.support.command_line import ENVIRONMENT
+from tests.support.forking import Forked
 from worlds import World
 from worlds.errors import ArgumentError, OpenError, ReadOnlyError
 
@@ -361,9 +362,7 @@ def test_a_run_that_is_killed_at_any_moment_is_made_good_by_the_next(
             file.write_text(f"# {draw.randint(0, 9)}\n" + "words of a text " * draw.randint(1, 400))
         if round % 3 == 2:
             next(folder.iterdir()).unlink()
-        child = subprocess.Popen(
-            [sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
-        )
+        child = Forked([sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "go\n"
         time.sleep(draw.random() * 0.4)

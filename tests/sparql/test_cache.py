@@ -20,6 +20,7 @@ import pytest
 
 import worlds
 from tests.support import seams
+from tests.support.forking import Forked
 from worlds.core.sparql.cache import Cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
@@ -256,7 +257,7 @@ for turn in range(1000):
 def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     random_ = random.Random(4)
     for turn in range(3):
-        child = subprocess.Popen(
+        child = Forked(
             [sys.executable, "-c", CHILD, str(path), str((turn + 1) * 10_000)], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
@@ -312,7 +313,7 @@ def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypa
         world.load("".join(f"<urn:s{n}> <urn:p> {n} .\n" for n in range(120_000)).encode(), format="turtle")
     for turn in range(200):
         command = [sys.executable, "-c", LARGE, str(path), str(turn * 1000)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with Forked(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
             time.sleep(chance.uniform(0, 1.5))
@@ -330,7 +331,7 @@ def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypa
 def test_processes_at_once_all_answer(path: Path) -> None:
     code = CHILD.replace("range(1000)", "range(6)")
     children = [
-        subprocess.Popen([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
+        Forked([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
         for start in (10_000, 20_000, 30_000)
     ]
     for child in children:
