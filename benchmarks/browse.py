@@ -57,16 +57,16 @@ def main() -> None:
         path = Path(folder) / "browse.db"
         build(path, options.concepts)
         calls: dict[str, Callable[[worlds.World], object]] = {
-            "trees": lambda world: world.tree(),
-            "top of the scheme": lambda world: world.tree(SCHEME),
-            "its last page": lambda world: world.tree(SCHEME, offset=options.concepts // 20 - 100),
-            "below a concept": lambda world: world.tree(SCHEME, parent="ex:c7"),
-            "words in the scheme": lambda world: world.tree(SCHEME, matching="ba"),
-            "top of the flat scheme": lambda world: world.tree(FLAT),
-            "concepts A–Z": lambda world: world.members("ex:S"),
-            "concepts A–Z, in German": lambda world: world.members("ex:S", language="de"),
-            "a facet": lambda world: world.members("ex:S", facet=[SKOS + "broader"], limit=1),
-            "a move": lambda world: world.moving("ex:c99", "ex:c7", of=SCHEME),
+            "trees": lambda world: world.entities.tree(),
+            "top of the scheme": lambda world: world.entities.tree(SCHEME),
+            "its last page": lambda world: world.entities.tree(SCHEME, offset=options.concepts // 20 - 100),
+            "below a concept": lambda world: world.entities.tree(SCHEME, parent="ex:c7"),
+            "words in the scheme": lambda world: world.entities.tree(SCHEME, matching="ba"),
+            "top of the flat scheme": lambda world: world.entities.tree(FLAT),
+            "concepts A–Z": lambda world: world.entities.members("ex:S"),
+            "concepts A–Z, in German": lambda world: world.entities.members("ex:S", language="de"),
+            "a facet": lambda world: world.entities.members("ex:S", facet=[SKOS + "broader"], limit=1),
+            "a move": lambda world: world.entities.moving("ex:c99", "ex:c7", of=SCHEME),
         }
         rows = []
         for name, call in calls.items():

@@ -166,7 +166,7 @@ def searched_in_sparql(folder: Path, size: float) -> Iterator[tuple[str, float]]
                     SERVICE w:search {{ ?hit w:query "{text}" ; w:subject ?s ; w:score ?score }}
                     ?s a ex:Class{members} ; ex:year ?year FILTER(?year >= {since}) }}"""
             )
-            assert isinstance(found, worlds.Solutions)
+            assert isinstance(found, worlds.records.Solutions)
             return len(found)
 
         for name in ("random 1.00%", "random 10.00%"):

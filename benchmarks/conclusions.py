@@ -98,12 +98,12 @@ def turns(world: worlds.World, count: int, things: int, draw: random.Random) -> 
 def measured(world: worlds.World, quads: int, count: int, seed: int) -> list[tuple[str, str]]:
     """The rows of the figures."""
     draw, things = random.Random(seed), (quads - CLASSES) // 10
-    world.compact()
+    world.file.compact()
     before = world.stats().bytes
     plain = turns(world, count, things, draw)
     whole = timed(lambda: world.rules.use("rdfs+"))
     told = world.rules.list()
-    world.compact()
+    world.file.compact()
     after = world.stats().bytes
     kept = turns(world, count, things, draw)
     sample = [(f"<{EX}n{number}>", f"<{RDF}type>", f"<{EX}C0>") for number in draw.sample(range(things), PROOFS)]

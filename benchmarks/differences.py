@@ -65,7 +65,7 @@ def version(name: str) -> list[object]:
     patch = found.patch()
     with worlds.open(embedder=None) as world:
         world.load(serialized(renamed(quads, chance)), format="nq")
-        world.apply_patch(patch)
+        world.revisions.apply(patch)
         patched = canonical(world) == canonical_form(edited)
     load, compare, replace = (statistics.median(own) for own in times.values())
     differ = change.added + change.removed

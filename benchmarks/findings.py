@@ -1,4 +1,4 @@
-"""`World.contradictions` and `World.report` on a million quads: their time, and whether all that is planted is found.
+"""`contradictions` and `report` on a million quads: their time, and whether all that is planted is found.
 
 Persons with an age, a code, two dates and a home make up the data, which have nothing wrong. Of every kind of finding
 so many are planted among them, each about an entity of its own, in a revision of another author.
@@ -88,15 +88,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, worlds.open(Path(folder, "kb.db"), embedder=None) as world:
         world.load("\n".join(lines).encode(), format="turtle", embed=False)
         world.shapes.load((PREFIXES + DECLARED.splitlines()[-1]).encode(), format="turtle")
-        clean = world.contradictions(limit=None).counts
+        clean = world.curation.contradictions(limit=None).counts
         world.load(planted(options.copies).encode(), format="turtle", author="planted", embed=False)
         began = time.process_time()
-        found = world.contradictions(limit=None)
+        found = world.curation.contradictions(limit=None)
         contradictions = time.process_time() - began
         reported = []
         for _ in range(3):
             began = time.process_time()
-            report = world.report()
+            report = world.curation.report()
             reported.append(time.process_time() - began)
         told = {(one.kind, str(subject)) for one in found for subject in one.subjects}
         told |= {(one.kind, str(part)) for one in found for said in one.quads for part in said.quad}

@@ -53,7 +53,7 @@ def main() -> None:
             ]
         )
         taken = time.process_time() - began
-        world.compact()
+        world.file.compact()
         size = (Path(folder) / "pages.db").stat().st_size
         for language in LANGUAGES:
             if language == "fi" and options.voikko is None:

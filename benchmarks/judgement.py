@@ -1,4 +1,4 @@
-"""How well `World.duplicates` judges, on sets whose duplicates are known: `python -m benchmarks.judgement [SET ...]`.
+"""How well `duplicates` judges, on sets whose duplicates are known: `python -m benchmarks.judgement [SET ...]`.
 
 Each set of `benchmarks.judgement_sets` is judged with weights that were fitted without it, and with weights that were
 fitted without all sets of its kind: products, papers, vocabularies, siblings, people. A pair is found from a score of
@@ -116,7 +116,7 @@ def compared(name: str, wheel: Path | None) -> Compared:
     quads, truth, two = quads_of(name, wheel)
     either = truth | {(b, a) for a, b in truth}
     with worlds.open(embedder=None) as world:
-        world.policy = worlds.TextPolicy(exclude=frozenset(world.policy.predicates("description", "other")))
+        world.policy = worlds.records.TextPolicy(exclude=frozenset(world.policy.predicates("description", "other")))
         world.add(quads)
         del quads
         start = time.process_time()

@@ -381,7 +381,7 @@ def main() -> None:
         return
     environment()
     with worlds.open(options.path, embedder=rows, sparql_index="disk") as world:
-        world.retention = worlds.Retention(days=30)
+        world.revisions.retention = worlds.records.Retention(days=30)
         world.bind("ex", EX)
         fill(world, rows, options.path, options.commit // BLOCK * BLOCK)
         if options.only == "fill":

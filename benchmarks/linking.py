@@ -1,4 +1,4 @@
-"""How many links that were taken away `World.suggest_links` finds again in texts: `python -m benchmarks.linking`.
+"""How many links that were taken away `World.curation.links` finds again in texts: `python -m benchmarks.linking`.
 
 Of each graph the five predicates that most often join a subject with what its texts name lose half of their links,
 drawn at random; a suggestion is right if it is one of these, and judged where the graph has that predicate of its
@@ -51,7 +51,7 @@ def named(quads: list[ox.Quad]) -> Counter[tuple[Any, Any, Any]]:
     with worlds.open(embedder=None) as world:
         world.add(quads)
         for subject in {quad.subject for quad in quads if isinstance(quad.object, ox.Literal)}:
-            for mention in world.mentions(to_rdflib(subject)):
+            for mention in world.entities.mentions(to_rdflib(subject)):
                 one, other = subject, to_oxigraph(mention.iri)
                 for quad in [*joined.get((one, other), ()), *joined.get((other, one), ())]:
                     found[quad.subject, quad.predicate, quad.object] += 1
@@ -75,7 +75,7 @@ def measured(name: str) -> list[list[str]]:
         world.add([quad for quad in quads if quad not in out])
         for least in (0.9, 0.7, 0.5, 0.3):
             start = time.process_time()
-            found = world.suggest_links(limit=10**7, score=least)
+            found = world.curation.links(limit=10**7, score=least)
             seconds = time.process_time() - start
             shown = {tuple(map(to_oxigraph, link[:3])) for one in found for link in one.links}
             judged = {link for link in shown if link[:2] in known}
@@ -94,7 +94,7 @@ def suggested(name: str, file: TextIO) -> list[str]:
             above.setdefault(quad.predicate, {}).setdefault(quad.subject, set()).add(quad.object)
     with worlds.open(embedder=None) as world:
         world.add(quads)
-        found = world.suggest_links(limit=10**6)
+        found = world.curation.links(limit=10**6)
     circles = implied = links = 0
     for one in found:
         for subject, predicate, other, _ in one.links:

@@ -68,7 +68,7 @@ def main() -> None:
             file = Path(place, name.replace(".json", ".jsonl"))
             text = (folder / name).read_text("utf-8")
             file.write_text("\n".join(map(json.dumps, json.loads(text))) if name.endswith(".json") else text, "utf-8")
-            (mapping,) = world.propose_mapping(file, base="https://example.org/")
+            (mapping,) = world.sources.mappings(file, base="https://example.org/")
             schema = mapping["tableSchema"]
             found = {_told(one, schema["aboutUrl"]) for one in schema["columns"] if not one.get("virtual")}
             wanted = set(gold.split())

@@ -54,9 +54,9 @@ def main() -> None:
         seen: set[frozenset[str]] = set()
         for night in range(1, options.nights + 1):
             world.add(file, author="partner")
-            found = world.duplicates(between=(OWN.value, PARTNER.value), score=options.score)
-            proposals = world.propose_all(found, author="finder")
-            world.accept_all([one.id for one in proposals])
+            found = world.curation.duplicates(between=(OWN.value, PARTNER.value), score=options.score)
+            proposals = world.proposals.add_all(found, author="finder")
+            world.proposals.accept_all([one.id for one in proposals])
             pairs = {frozenset(map(str, one.merged)) for one in proposals}
             rows.append([str(night), str(len(pairs)), str(len(pairs - truth)), str(len(pairs & seen))])
             seen |= pairs

@@ -68,7 +68,7 @@ def build(path: Path, texts: int) -> None:
         world.shapes.load(SHAPES.encode(), format="turtle")
         world.add([("ex:p5", "ex:born", 1850)], author="bob", message="another year")
         for n in range(200):
-            world.propose(
+            world.proposals.add(
                 add=[(f"ex:p{n}", "ex:nick", f'"nick {n}"')], why=f"heard so {n}", confidence=n / 200, author="agent"
             )
 

@@ -111,7 +111,7 @@ def open_world(judged: JudgedSet, policy: Mapping[str, Any], embedder: worlds.Em
     return world
 
 
-def ranking(hits: worlds.SearchResults, grouped: bool) -> list[str]:
+def ranking(hits: worlds.records.SearchResults, grouped: bool) -> list[str]:
     """The IRIs of the hits' subjects, in order; a text may stand under several, a profile has one."""
     found: dict[str, None] = {}
     for hit in hits:

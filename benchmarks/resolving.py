@@ -155,7 +155,7 @@ def examples(name: str, embedder: Embedder | None) -> Iterator[Example]:
     """What each name of a vocabulary comes to, by the weights that hold now."""
     triples, asked = vocabulary(name)
     with worlds.open(embedder=embedder, vector_index=False) as world:
-        world.policy = worlds.TextPolicy(
+        world.policy = worlds.records.TextPolicy(
             exclude=frozenset(world.policy.predicates("description", "other"))
         )  # for speed
         world.add([(triple.subject, triple.predicate, triple.object) for triple in triples])
@@ -198,7 +198,7 @@ def fit(
 
 
 def timed(path: Path, each: int) -> None:
-    """Print the time that `World.resolve_all` takes for labels of a graph, every third of them misspelt."""
+    """Print the time that `World.entities.resolve_all` takes for labels of a graph, every third of them misspelt."""
     with worlds.open(embedder=None) as world:
         world.load(path)
         rows = world.query("SELECT DISTINCT ?l { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?l } ORDER BY ?l")
@@ -208,7 +208,7 @@ def timed(path: Path, each: int) -> None:
         ]
         asked = asked[::each]
         began = time.process_time()
-        found = world.resolve_all(asked)
+        found = world.entities.resolve_all(asked)
         taken = time.process_time() - began
     outcomes = Counter(one.outcome for one in found)
     print(f"{len(asked):,} of {len(names):,} labels: {1000 * taken / len(asked):.1f} ms of CPU each; {dict(outcomes)}")

@@ -77,7 +77,7 @@ def measure(world: worlds.World, data: Data, embedder: Prepared, queries: int) -
                     SERVICE w:search {{ ?hit w:query "{text}" ; w:subject ?s ; w:score ?score }}
                     ?s a ex:Class{of} ; ex:year ?year FILTER(?year >= {since}) }}"""
             )
-            assert isinstance(found, worlds.Solutions)
+            assert isinstance(found, worlds.records.Solutions)
             return len(found)
 
         first, _ = timed(ask)

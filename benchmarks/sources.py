@@ -1,4 +1,4 @@
-"""`World.sync` on ten thousand Markdown files, and `World.load` of a table.
+"""`World.sources.sync` on ten thousand Markdown files, and `World.load` of a table.
 
 The files: a first run, one with twelve changes, one without, and a file that is saved under `worlds sync --watch`. The
 table: rows of ten columns by a mapping, beside the same quads as N-Quads.
@@ -75,7 +75,7 @@ def _tabular(rows: int) -> None:
                     f"{'yes' if n % 2 else 'no'},city{n % 400},a note of {n % 5000},C-{n % 1000},{1950 + n % 60}\n"
                 )
         with worlds.open(embedder=None) as world:
-            (mapping,) = world.propose_mapping(file)
+            (mapping,) = world.sources.mappings(file)
         taken = {}
         for source in (file, same):
             with worlds.open(Path(base, f"{source.suffix[1:]}.db"), embedder=None) as world:
@@ -107,12 +107,12 @@ def main() -> None:
             file.write_text(f"# Note {number}\n\nA text about the number {number}, which is no other.\n")
         with worlds.open(path, embedder=None) as world:
             world.sources.add(str(folder))
-            first = _median(lambda _: world.sync(), 1)
+            first = _median(lambda _: world.sources.sync(), 1)
             changed = []
             for number in range(_ROUNDS):
                 _change(folder, number)
-                changed.append(_median(lambda _: world.sync(), 1))
-            same = _median(lambda _: world.sync())
+                changed.append(_median(lambda _: world.sources.sync(), 1))
+            same = _median(lambda _: world.sources.sync())
         table(
             f"{options.files:,} Markdown files, seconds",
             ("run", "seconds"),

@@ -58,7 +58,7 @@ def main() -> None:
     every = {name: value for stage in STAGES.values() for name, value in stage.items()}
     every["boost"] = [STAGES["boost by a pattern"]["boost"], STAGES["boost by a number"]["boost"]]
     with worlds.open(embedder=embedder, vector_index=False) as world:
-        world.policy = worlds.TextPolicy(exclude=frozenset([f"{EX}date", f"{EX}size"]))
+        world.policy = worlds.records.TextPolicy(exclude=frozenset([f"{EX}date", f"{EX}size"]))
         quads: list[Any] = []
         for row, text in enumerate(texts):
             subject = f"{EX}e{row}"

@@ -62,7 +62,7 @@ def measure(rows: int, queries: int, around: int) -> list[tuple[Any, ...]]:
     ):
         world.load("\n".join(lines).encode(), format="turtle")
         began = time.perf_counter()
-        world.build_vector_index()
+        world.file.build_vector_index()
         print(f"{rows:,} vectors: the native index was built in {time.perf_counter() - began:.0f} s", flush=True)
         asked = [(" ".join(texts[row].split()[1:4]), vector) for row, vector in zip(chosen, near, strict=True)]
         return [
@@ -81,7 +81,7 @@ def compare(world: worlds.World, asked: list[tuple[str, Any]], filters: dict[str
         hits = {}
         for plan, taken in times.items():
 
-            def ask(plan: Any = plan, text: str = text, vector: Any = vector) -> worlds.SearchResults:
+            def ask(plan: Any = plan, text: str = text, vector: Any = vector) -> worlds.records.SearchResults:
                 ranking = worlds.Ranking(plan=plan, fusion="rrf")
                 return world.search(text, vector=vector, ranking=ranking, limit=50, explain=True, **filters)
 

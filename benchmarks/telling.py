@@ -106,9 +106,9 @@ def measured(name: str, most: int) -> tuple[Counter[tuple[str, str]], float, lis
         world.policy = world.policy.with_(iris={"namespace": "https://told.example/"})
         before = set(world.quads())
         there = {str(term) for quad in before for term in quad[:3]}
-        world.tell([told[0].words], dry_run=True)  # which reads the schema
+        world.facts.tell([told[0].words], dry_run=True)  # which reads the schema
         began = time.perf_counter()
-        receipt = world.tell([one.words for one in told])
+        receipt = world.facts.tell([one.words for one in told])
         seconds = (time.perf_counter() - began) / len(told)
         for one, fact in zip(told, receipt.facts, strict=True):
             new = set(map(str, fact.new))

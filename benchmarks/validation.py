@@ -127,7 +127,7 @@ def guarded(world: worlds.World, rounds: int, persons: int) -> tuple[float, floa
     choose = random.Random(2)
     for round_ in range(rounds):
         for setting in settings:
-            world.guard = setting
+            world.shapes.guard = setting
             person = f"{EX}{setting}{round_}"
             rows: list[tuple[object, ...]] = [
                 (person, "rdf:type", f"{EX}Person"),
@@ -139,7 +139,7 @@ def guarded(world: worlds.World, rounds: int, persons: int) -> tuple[float, floa
             began = time.process_time()
             world.add(rows, embed=False)
             taken[setting].append((time.process_time() - began) * 1000)
-            world.guard = "off"
+            world.shapes.guard = "off"
             world.remove(rows)
     return median(taken["off"]), median(taken["reject"])
 
@@ -162,7 +162,7 @@ def main() -> None:
                 world.load(text, embed=False)
                 world.shapes.load(SHAPES, format="turtle")
                 loaded = time.process_time()
-                report = world.validate()
+                report = world.shapes.validate()
                 rows.append((f"{quads:,}", "worlds", loaded - began, time.process_time() - loaded, len(report)))
                 off, on = guarded(world, options.rounds, quads // 6)
                 writes.append((f"{quads:,}", f"{off:.1f}", f"{on:.1f}", f"{on - off:.1f}"))

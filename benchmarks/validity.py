@@ -70,8 +70,8 @@ def main() -> None:
         dated.load(ended(options.ended, entities, draw).encode(), format="turtle")
         rows = []
         facts = [(f"urn:e{number}", "urn:p9", f"urn:e{number + 1}") for number in range(100, 121)]
-        rows.append(("state", f"{median(lambda n: dated.state(*facts[n], valid_from='2019-05')):.1f}"))
-        rows.append(("end", f"{median(lambda n: dated.end(facts[n])):.1f}"))
+        rows.append(("state", f"{median(lambda n: dated.facts.state(*facts[n], valid_from='2019-05')):.1f}"))
+        rows.append(("end", f"{median(lambda n: dated.facts.end(facts[n])):.1f}"))
         title = f"{options.quads:,} quads and {options.ended:,} ended facts, milliseconds, medians of 21"
         table(title, ("verb", "milliseconds"), rows)
         began = time.perf_counter()
@@ -98,11 +98,11 @@ def main() -> None:
         heads = ("what", "no ended facts", "with them", "ratio", "as of 1990", "ratio ")
         past.close()
         soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=3)
-        dated.state("urn:e1", "urn:p9", "urn:e2", valid_from=soon)
+        dated.facts.state("urn:e1", "urn:p9", "urn:e2", valid_from=soon)
         time.sleep(3)
-        nothing, one = median(lambda n: plain.due()), median(lambda n: dated.due())
+        nothing, one = median(lambda n: plain.facts.due()), median(lambda n: dated.due())
         began = time.perf_counter()
-        dated.carry_out()
+        dated.facts.carry_out()
         carried = (time.perf_counter() - began) * 1e3
         print(
             f"due: {nothing:.1f} ms without facts in time, {one:.1f} with one that is due; carry_out {carried:.1f} ms"

@@ -111,7 +111,7 @@ def measure(
     chosen: dict[str, Any] = {} if members is None else {"types": f"{EX}Class{number}"}
     eligible = np.arange(len(vectors)) if members is None else np.sort(members)
 
-    def ask(query: NDArray[np.float32]) -> worlds.SearchResults:
+    def ask(query: NDArray[np.float32]) -> worlds.records.SearchResults:
         return world.search("", vector=query, mode="vector", **chosen)
 
     first = milliseconds(lambda: ask(queries[0]))

@@ -1,4 +1,4 @@
-"""What `World.verify` makes of true and false claims: `python -m benchmarks.verifying [--claims 500]`.
+"""What `World.curation.verify` makes of true and false claims: `python -m benchmarks.verifying [--claims 500]`.
 
 True claims are triples of a graph, half of them with the label of the subject, or of the object, in the place of its
 IRI. False ones have the object of another triple of the same predicate, which the graph does not state of the subject;
@@ -71,7 +71,7 @@ def main() -> None:
             world.load(file)
             for kind, asked in zip(("true", "false"), claims(file, options.claims), strict=True):
                 began = time.perf_counter()
-                found = [world.verify("a claim", extract=lambda _, one=one: [one]) for one in asked]  # type: ignore[misc]
+                found = [world.curation.verify("a claim", extract=lambda _, one=one: [one]) for one in asked]  # type: ignore[misc]
                 outcomes = Counter(one.outcome for one in found)
                 took = 1000 * (time.perf_counter() - began) / len(asked)
                 told = [f"{outcomes[outcome]:,}" for outcome in ("supported", "contradicted", "unknown")]

@@ -67,7 +67,11 @@ def python() -> str:
     names = [name for name in worlds.__all__ if not is_error(getattr(worlds, name))]
     first = ["open", "World"]
     ordered = first + [name for name in names if name not in first]
-    return "# Python\n\nWhat `import worlds` gives.\n\n" + "\n".join(_symbol(worlds, name) for name in ordered)
+    shown = [
+        *(_symbol(worlds, name) for name in ordered),
+        *(_symbol(worlds.records, name) for name in worlds.records.__all__),
+    ]
+    return "# Python\n\nWhat `import worlds` gives, and the records of `worlds.records`.\n\n" + "\n".join(shown)
 
 
 def errors() -> str:
@@ -316,7 +320,7 @@ def doors() -> str:
     def at(row: Any, door: str) -> str:
         if door in row.absent:
             return "no"
-        name = row.names.get(door, row.name)
+        name = row.called(door)
         if door == "http":
             return routes[name]
         return f"`worlds {name.replace('_', '-')}`" if door == "command" else f"`{name}`"
@@ -373,10 +377,11 @@ def verbs() -> str:
     from worlds.core.search.options import REQUIRED
     from worlds.verbs.table import VERBS
 
+    world = worlds.open(embedder=None)
     parts = ["# Every verb\n\nThe options, with what each door calls them; *no* where a door has no such option.\n"]
     for row in VERBS.values():
-        method = getattr(worlds.World, row.name)
-        signature = str(inspect.signature(method)).replace("(self, ", "(").replace("(self)", "()")
+        method = row.of(world)
+        signature = inspect.signature(method)
         parts += [f"## {row.name}\n", f"{row.help}\n", f"```python\nworld.{row.name}{signature}\n```\n"]
         rows = []
         for option in row.options.values():

@@ -92,14 +92,14 @@ def build(path: Path) -> None:
         )
         world.shapes.load(SHAPES.encode(), format="ttl")
         for name, called in (("Curiosity", "MSL"), ("Opportunity", "Oppy"), ("Spirit", "MER-A")):
-            world.propose(
+            world.proposals.add(
                 add=[(f"ex:{name}", "s:nickname", f'"{called}"@en')],
                 why="It is called so in a report",
                 confidence=len(called) / 6,
                 author="agent",
                 kind="nickname",
             )
-        world.propose(
+        world.proposals.add(
             remove=[("ex:Spirit", "s:launched", '"1903-06-10"^^xsd:date')],
             why="No rover was launched in 1903",
             confidence=0.97,

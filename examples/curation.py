@@ -38,7 +38,7 @@ def main() -> None:
             console.print(f"[bold]{path.name}[/]: loading {KNOWLEDGE.name}; meaning by: {meaning}")
             w.load(KNOWLEDGE, author="import", message="the knowledge base")
             w.load(IMPORT, format="turtle", author="import", message="what a partner sent")
-            w.backup(Path(folder, "copy.db"))
+            w.file.backup(Path(folder, "copy.db"))
             correct(w)
             merge(w)
             propose(w)
@@ -61,8 +61,8 @@ def correct(w: worlds.World) -> None:
 def merge(w: worlds.World) -> None:
     """What the partner sent under another name is one with what is there."""
     console.print("\n[bold]What a merge would do[/]")
-    show(w, w.merge("ex:Perseverance", "ex:Mars2020Rover", dry_run=True))
-    change = w.merge("ex:Perseverance", "ex:Mars2020Rover", author="ann", message="one rover, two names")
+    show(w, w.curation.merge("ex:Perseverance", "ex:Mars2020Rover", dry_run=True))
+    change = w.curation.merge("ex:Perseverance", "ex:Mars2020Rover", author="ann", message="one rover, two names")
     for note in change.notes:
         console.print(f"  [yellow]{escape(note)}[/]")
     console.print(f"  the old name leads on: ex:Mars2020Rover is {w.describe('ex:Mars2020Rover').label}")
@@ -71,22 +71,24 @@ def merge(w: worlds.World) -> None:
 def propose(w: worlds.World) -> None:
     """A program proposes, a person decides."""
     alias = '"M2020"@en'
-    good = w.propose(
+    good = w.proposals.add(
         add=[("ex:Perseverance", "skos:altLabel", alias)], why="the team calls it so", confidence=0.9, author="bot"
     )
-    bad = w.propose(remove=[("ex:MOXIE", "rdfs:label", '"MOXIE"@en')], why="an acronym", confidence=0.3, author="bot")
+    bad = w.proposals.add(
+        remove=[("ex:MOXIE", "rdfs:label", '"MOXIE"@en')], why="an acronym", confidence=0.3, author="bot"
+    )
     console.print("\n[bold]What is proposed[/]")
-    for proposal in w.proposals():
+    for proposal in w.proposals.list():
         console.print(f"  {proposal.id}. {proposal.author}, {proposal.confidence}: {proposal.why}")
-    w.accept(good.id, reviewer="ann")
-    w.reject(bad.id, "it is what it is called", reviewer="ann")
+    w.proposals.accept(good.id, reviewer="ann")
+    w.proposals.reject(bad.id, "it is what it is called", reviewer="ann")
     console.print("\n[bold]What happened so far[/]")
     for entry in w.history():
         who = f"{entry.author}: {entry.message}"
         console.print(f"  {entry.revision}. +{entry.added} -{entry.removed}  {escape(who)}")
 
 
-def show(w: worlds.World, diff: worlds.Diff) -> None:
+def show(w: worlds.World, diff: worlds.records.Diff) -> None:
     """The quads of a difference, with the prefixes of the world."""
     for sign, style, quads in (("-", "red", diff.removed), ("+", "green", diff.added)):
         for subject, predicate, value, _ in quads:
@@ -128,14 +130,14 @@ def look_back(w: worlds.World) -> None:
 
 def hand_on(w: worlds.World, copy: Path) -> None:
     """Bring a copy of the world up to date with a patch."""
-    patch = w.patch(2)
+    patch = w.revisions.patch(2)
     console.print("\n[bold]The corrections as an RDF Patch[/]")
     for line in patch.splitlines()[:6]:
         console.print(f"  [dim]{escape(line[:110])}[/]")
     console.print(f"  [dim]… {patch.count(chr(10))} rows[/]")
     with worlds.open(copy, embedder=None) as other:
-        change = other.apply_patch(patch, author="ann", message="corrections")
-        same = sorted(other.patch(2).splitlines()[2:]) == sorted(patch.splitlines()[2:])
+        change = other.revisions.apply(patch, author="ann", message="corrections")
+        same = sorted(other.revisions.patch(2).splitlines()[2:]) == sorted(patch.splitlines()[2:])
         console.print(
             f"  applied to a copy: +{change.added} -{change.removed}; the same now: {'yes' if same else 'no'}"
         )

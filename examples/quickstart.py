@@ -21,7 +21,7 @@ KNOWLEDGE = Path(__file__).parent / "space.ttl"
 console = Console(highlight=False, soft_wrap=True)
 
 
-def show(title: str, code: str, hits: worlds.SearchResults) -> None:
+def show(title: str, code: str, hits: worlds.records.SearchResults) -> None:
     console.print(f"\n[bold]{title}[/]\n[dim]{escape(code)}[/]")
     for number, hit in enumerate(hits, 1):
         kinds = ", ".join(str(kind).rsplit("#", 1)[-1] for kind in hit.types)
@@ -83,7 +83,7 @@ def tell(w: worlds.World) -> None:
 } GROUP BY ?telescope ORDER BY DESC(?launched) LIMIT 5"""
     console.print(f"\n[bold]In SPARQL[/]\n[dim]{escape(query)}[/]")
     solutions = w.query(query)
-    assert isinstance(solutions, worlds.Solutions)
+    assert isinstance(solutions, worlds.records.Solutions)
     table = Table(*solutions.variables)
     for row in solutions:
         table.add_row(*[str(value) for value in row])

@@ -82,7 +82,7 @@ def main() -> None:
 def tell(w: worlds.World, title: str, query: str) -> None:
     console.print(f"\n[bold]{title}[/]\n[dim]{escape(query.strip())}[/]")
     solutions = w.query(query)
-    assert isinstance(solutions, worlds.Solutions)
+    assert isinstance(solutions, worlds.records.Solutions)
     table = Table(*solutions.variables)
     for row in solutions:
         table.add_row(*[escape(f"{value.toPython():.4f}" if is_fraction(value) else str(value)) for value in row])

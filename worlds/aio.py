@@ -21,13 +21,15 @@ from typing import Any, Self, TypeVar
 
 from worlds import world as worlds_world
 from worlds.errors import OpenError
+from worlds.verbs.invocation import interruptible
+from worlds.verbs.table import ROOMS
 
 T = TypeVar("T")
 C = TypeVar("C")
 
 _CHUNK = 500  # items that the thread takes of an iterator at a time
 _PATIENCE = 0.1  # seconds that a cancelled caller waits for work to end
-_PARTS = ("World", "Memory", "Questions", "Shapes", "Sources", "Retention")
+_PARTS = ("World", "Room", "Memory", "Rules", "Retention")
 """Classes whose instances read and write the world themselves."""
 
 
@@ -35,7 +37,7 @@ class Call(Coroutine[Any, Any, T]):
     """The coming result of a verb: `await` all of it, or take it item by item, `async for`, without holding the loop.
 
     It is a coroutine: `asyncio.create_task` and `asyncio.gather` take it. A call that is cancelled before its turn does
-    nothing. One that is being worked on is interrupted, as `World.interruptible` says, and its caller goes on at once,
+    nothing. One that is being worked on is interrupted, as `World.interrupt` says, and its caller goes on at once,
     or after `_PATIENCE` seconds where the work cannot be stopped; a write that was not stopped is kept.
     """
 
@@ -76,13 +78,14 @@ class Cancelled(Exception):  # noqa: N818  # it is no error
 
 
 class Work:
-    """The work of a thread on a world, which another thread can stop, also before it begins; see `World.interruptible`.
+    """The work of a thread on a world, which another thread can stop, also before it begins.
 
     A group, or no world, is worked with, too, but not stopped.
     """
 
     def __init__(self, world: Any) -> None:
-        self._interruptible = getattr(world, "interruptible", contextlib.nullcontext)
+        stopped = isinstance(world, worlds_world.World)
+        self._interruptible: Callable[[], Any] = interruptible if stopped else contextlib.nullcontext
         self._lock = threading.Lock()
         self._stopped = False
         self._running: Any = None
@@ -209,7 +212,7 @@ class WorldThread:
 
 
 class AsyncRoom:
-    """A part of a world whose verbs are awaited; its properties too: `await world.prefixes`."""
+    """A part of a world whose verbs are awaited; its properties too: `await world.prefixes`. Rooms are at hand."""
 
     def __init__(self, worker: WorldThread, part: Any) -> None:
         self._worker = worker
@@ -227,6 +230,8 @@ class AsyncRoom:
         given = inspect.getattr_static(type(self._part), name, None)
         if given is None:
             raise AttributeError(f"{type(self._part).__name__!r} has no verb {name!r}")
+        if name in ROOMS:
+            return AsyncRoom(self._worker, getattr(self._part, name))
         if isinstance(given, property | functools.cached_property):
             return self._call(lambda: getattr(self._part, name))
         verb = getattr(self._part, name)

@@ -31,31 +31,36 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.extras.remote.address import is_address
 from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.targets import file_name
-from worlds.graph.terms import to_rdflib
+from worlds.rooms.forwarding import Forwarding
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
 from worlds.verbs.concluding import Concluding, concluding_slice
-from worlds.verbs.forwarding import Forwarding
 from worlds.verbs.refusing import OUTSIDE, refuse, refuse_past
 
 if TYPE_CHECKING:
+    from worlds.extras.conclusions.ruling import Rules
     from worlds.extras.remote.status import Replica
     from worlds.graph.query.results import Solutions, Triples
     from worlds.graph.terms import GraphName
+    from worlds.rooms.curation import CurationRoom
+    from worlds.rooms.entities import EntitiesRoom
+    from worlds.rooms.facts import FactsRoom
+    from worlds.rooms.file import FileRoom
+    from worlds.rooms.proposals import ProposalsRoom
+    from worlds.rooms.questions import QuestionsRoom
+    from worlds.rooms.revisions import RevisionsRoom
+    from worlds.rooms.shapes import ShapesRoom
+    from worlds.rooms.sources import SourcesRoom
 
 from worlds.extras.facts.times import in_calendar, moment
-from worlds.verbs.browsing import Browsing
-from worlds.verbs.curating import Curating
-from worlds.verbs.followed_sources import SourceVerbs
 from worlds.verbs.invocation import verb
-from worlds.verbs.quality import Auditing
+from worlds.verbs.knowing import Knowing
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import ReadingVerbs
 from worlds.verbs.remembering import Remembering
 from worlds.verbs.searching import Searching
 from worlds.verbs.settings import SettingVerbs
-from worlds.verbs.stating import StatingVerbs
 from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import WritingVerbs
 
@@ -155,27 +160,85 @@ def _opened(connection: Connection, *known: Any, **options: Any) -> World:
         raise
 
 
-class World(
-    SettingVerbs,
-    StatingVerbs,
-    Auditing,
-    Curating,
-    Browsing,
-    SourceVerbs,
-    Searching,
-    Querying,
-    Remembering,
-    ReadingVerbs,
-    WritingVerbs,
-):
+class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerbs, WritingVerbs):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
-    Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
-    `add`, `remove`, `load`, `add_document`, `transaction`; read by `quads`, `count`, `graphs`, `export`, `stats`;
-    remembered by `history`, `provenance`, `diff`, `at`, `undo`, `patch`; asked by `query`, `update`, `explain` and
-    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `merge`, `split`,
-    `propose`, `proposals`, `accept`, `reject`, `validate`, `guard` and `contradictions`.
+    It is written by `add`, `remove`, `edit`, `load`, `update` and `transaction`; read by `quads`, `count`, `graphs` and
+    `export`; asked by `query`, `search`, `context`, `resolve`, `describe` and `schema`; its past by `history`, `diff`,
+    `undo`, `at` and `as_of`. What else it does is in rooms, an attribute each: `entities`, `curation`, `proposals`,
+    `shapes`, `sources`, `facts`, `revisions`, `file`, `questions`, `rules`, and the `memory` of a scope.
     """
+
+    @property
+    def entities(self) -> EntitiesRoom:
+        """The room of entities: `similar`, `mentions`, `mint`, `form`, `paths`, `tree`, `members`."""
+        from worlds.rooms.entities import EntitiesRoom
+
+        return EntitiesRoom(self)
+
+    @property
+    def curation(self) -> CurationRoom:
+        """The room of curation: `report`, `contradictions`, `duplicates`, `links`, `merge`, `split`, `verify`."""
+        from worlds.rooms.curation import CurationRoom
+
+        return CurationRoom(self)
+
+    @property
+    def proposals(self) -> ProposalsRoom:
+        """The room of proposals: `add`, `list`, `get`, `amend`, `accept`, `reject`."""
+        from worlds.rooms.proposals import ProposalsRoom
+
+        return ProposalsRoom(self)
+
+    @property
+    def shapes(self) -> ShapesRoom:
+        """The room of SHACL shapes: `load`, `add`, `remove`, `validate`, `guard`."""
+        from worlds.rooms.shapes import ShapesRoom
+
+        return ShapesRoom(self)
+
+    @property
+    def sources(self) -> SourcesRoom:
+        """The room of sources and documents: `add`, `sync`, `mappings`, `add_document`, `chunk`."""
+        from worlds.rooms.sources import SourcesRoom
+
+        return SourcesRoom(self)
+
+    @property
+    def facts(self) -> FactsRoom:
+        """The room of facts in time: `state`, `tell`, `end`, `reinstate`, `timeline`, `due`, `carry_out`."""
+        from worlds.rooms.facts import FactsRoom
+
+        return FactsRoom(self)
+
+    @property
+    def revisions(self) -> RevisionsRoom:
+        """The room of revisions: `tag`, `patch`, `apply`, `provenance`, `retention`, `prune`."""
+        from worlds.rooms.revisions import RevisionsRoom
+
+        return RevisionsRoom(self)
+
+    @property
+    def file(self) -> FileRoom:
+        """The room of the file: `backup`, `compact`, `publish`, the vector index, `default_graph`."""
+        from worlds.rooms.file import FileRoom
+
+        return FileRoom(self)
+
+    @property
+    def questions(self) -> QuestionsRoom:
+        """The room of kept questions: `add`, `load`, `remove`, `near`, `check`, `brief`."""
+        from worlds.rooms.questions import QuestionsRoom
+
+        return QuestionsRoom(self)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by which conclusions follow from the quads: `use`, `add` and `remove` set them, `why` explains.
+
+        A world without rules concludes nothing. Conclusions are no quads: they are kept beside them, in step.
+        """
+        return self._rules
 
     @property
     def path(self) -> str:
@@ -244,9 +307,9 @@ class World(
         return made
 
     @property
-    def view(self) -> View:
+    def _view(self) -> View:
         """How the world is looked at."""
-        return View()
+        return View() if self._memory is None else View(graphs=(ox.NamedNode(str(self._memory.graph)),))
 
     @cached_property
     def _copies(self) -> Copies[CopiedWorld]:
@@ -293,11 +356,6 @@ class World(
         back; the next call makes it again.
         """
         return self._with_conclusions
-
-    @property
-    def scope(self) -> tuple[Any, ...] | None:
-        """The graphs that it is seen through, as `only` takes them; None for a world that is seen whole."""
-        return None if self._memory is None else (self._memory.graph,)
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
@@ -399,14 +457,9 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         return f"<World {self.path}, only {', '.join(names)}>"
 
     @property
-    def view(self) -> View:
+    def _view(self) -> View:
         """How the world is looked at."""
-        return replace(self._world.view, graphs=self._graphs)
-
-    @property
-    def scope(self) -> tuple[Any, ...] | None:
-        """The graphs that it is seen through, as `only` takes them."""
-        return tuple("default" if isinstance(name, ox.DefaultGraph) else to_rdflib(name) for name in self._graphs)
+        return replace(self._world._view, graphs=self._graphs)
 
     @cached_property
     def _with_conclusions(self) -> World:
@@ -454,11 +507,11 @@ class CopiedWorld(World):
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=index)
         self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
         self._base = world
-        self._view = view
+        self._own = view
         self._copy = self._copied(connection)
 
     def _copied(self, connection: ViewConnection) -> Any:
-        return ViewCopy(self._base._core, self._core, connection, self._view, self._taking)
+        return ViewCopy(self._base._core, self._core, connection, self._own, self._taking)
 
     def _index(self, world: World, view: View, connection: Connection, dictionary: Dictionary) -> SparqlIndex:
         core = world._core
@@ -471,23 +524,23 @@ class CopiedWorld(World):
         self._base._copies.fill(self)
 
     @property
-    def view(self) -> View:
+    def _view(self) -> View:
         """How the world is looked at."""
-        given = {name: value for name, value in asdict(self._view).items() if value is not None and value is not False}
-        return replace(self._base.view, **given)
+        given = {name: value for name, value in asdict(self._own).items() if value is not None and value is not False}
+        return replace(self._base._view, **given)
 
     def _require(self, what: str) -> None:
         refuse_past(what)
 
     def at(self, revision: Moment) -> World:
         """The world as it was after an earlier revision; see `World.at`."""
-        if self._view.time is None:
+        if self._own.time is None:
             return super().at(revision)
-        return self._base.at(revision)._copies.of(View(time=self._view.time))
+        return self._base.at(revision)._copies.of(View(time=self._own.time))
 
     def as_of(self, time: object) -> World:
         """The quads that held at another time; see `World.as_of`."""
-        return super().as_of(time) if self._view.time is None else self._base.as_of(time)
+        return super().as_of(time) if self._own.time is None else self._base.as_of(time)
 
     @cached_property
     def _aside(self) -> Queries:
@@ -496,7 +549,7 @@ class CopiedWorld(World):
         return own.asking(Queries, self._base._core, own.sparql, IndexNotes(own, own.sparql.store))
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
-        if self._view.time is not None or mentions_search(text):
+        if self._own.time is not None or mentions_search(text):
             return super()._answer(text, progress, **how)
         base = self._base
         query = self._query(text, known=(base._core.namespaces.prefixes, default_graph(base._core.connection)), **how)
@@ -508,7 +561,7 @@ class CopiedWorld(World):
         self._copy.forget()
 
     def __repr__(self) -> str:
-        view = self._view
+        view = self._own
         when = f"as of {in_calendar(view.time or 0)}" if view.revision is None else f"at revision {view.revision}"
         return f"<World {self.path} {when}>"
 

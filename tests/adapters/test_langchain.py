@@ -432,7 +432,7 @@ def test_metadata_are_not_embedded(world: worlds.World) -> None:
 
 
 def test_a_document_of_the_world_is_found(world: worlds.World) -> None:
-    world.add_document("https://example.org/notes", "# Rings\n\nThe rings were seen edge-on.")
+    world.sources.add_document("https://example.org/notes", "# Rings\n\nThe rings were seen edge-on.")
     (found,) = WorldsVectorStore(world).similarity_search("rings")
     assert found.id == "https://example.org/notes"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,8 @@ def test_what_knows_entities(
 ) -> None:  # fmt: skip
     with worlds.open(path, embedder=None) as world:
         (first, *_), *_ = [list(arguments.values()) or [None]]
-        found = getattr(world, verb)(*([] if first is None else [first]), **options)
+        method = attrgetter(verb if verb in ("resolve", "schema") else f"entities.{verb}")(world)
+        found = method(*([] if first is None else [first]), **options)
         notes = list(found.notes)
         assert told in notes[0]
 

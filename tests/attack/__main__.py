@@ -138,7 +138,7 @@ def server() -> Iterator[tuple[str, str, Path, int]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kb.db"
         with fresh() as world:
-            world.backup(path)
+            world.file.backup(path)
         options = ["--readers", "2", "--timeout", "5", "--max-body", "1000000"]
         with served(path, *options) as found:
             key = keys_of(path).add("attack", {"*": "admin"})[1]

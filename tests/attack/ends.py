@@ -131,7 +131,7 @@ def _left(folder: Path, passing: Path) -> list[str]:
         if len(world) not in (_QUADS, 2 * _QUADS):
             wrong.append(f"the world has {len(world)} quads")
         world.query("ASK {}")
-        for target, verb in (("out.nq", world.export), ("copy.db", world.backup)):
+        for target, verb in (("out.nq", world.export), ("copy.db", world.file.backup)):
             if not (folder / target).exists():
                 verb(folder / target)
     if (folder / "copy.db").exists():

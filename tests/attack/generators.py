@@ -110,7 +110,7 @@ def write_forms(seed: int) -> None:
                         world.undo(change.revision)
                         held = before
                 elif what == "compact":
-                    world.compact()
+                    world.file.compact()
                 elif what == "open":
                     world.close()
                     world = worlds.open(path, embedder=None)

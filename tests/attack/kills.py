@@ -30,7 +30,8 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from tests.support.readback import exported, nquads, quads_of, queried
-from worlds import Retention, TextPolicy, World
+from worlds import World
+from worlds.records import Retention, TextPolicy
 from worlds.sql.drivers import LIBSQL, SQLITE, VARIABLE, installed
 
 _ROUNDS = 12
@@ -145,7 +146,7 @@ class Verbs:
     def apply_patch(self) -> Any:
         new, old = self.quads(4), self.held(2)
         lines = [*(f"A {_line(one)} ." for one in new), *(f"D {_line(one)} ." for one in old)]
-        return old, new, lambda: self._world.apply_patch("TX .\n" + "\n".join(lines) + "\nTC .\n").revision
+        return old, new, lambda: self._world.revisions.apply("TX .\n" + "\n".join(lines) + "\nTC .\n").revision
 
     def add_document(self) -> Any:
         text = f"# Kite {self._chance.randrange(10**9)}\n\n" + "A text of the river. " * 60
@@ -156,11 +157,11 @@ class Verbs:
             "graph": self._writer.graph.value,
         }
         with worlds.open(embedder=None) as other:
-            other.add_document(**given)
+            other.sources.add_document(**given)
             new = frozenset(exported(other))
         after = new | {quad for quad in self._writer.state if quad.subject != ox.NamedNode(given["iri"])}
         now = self._writer.state
-        return now - after, after - now, lambda: self._world.add_document(**given).revision
+        return now - after, after - now, lambda: self._world.sources.add_document(**given).revision
 
     def transaction(self) -> Any:
         new, old, lost = self.quads(4), self.held(2), self.quads(3)
@@ -178,21 +179,23 @@ class Verbs:
         return old, new, run
 
     def prune(self) -> Any:
-        return self._nothing(lambda: [self._world.prune(max(1, last.revision - 40)) for last in self._world.history(1)])
+        return self._nothing(
+            lambda: [self._world.revisions.prune(max(1, last.revision - 40)) for last in self._world.history(1)]
+        )
 
     def retention(self) -> Any:
         return self._nothing(
-            lambda: setattr(self._world, "retention", Retention(revisions=self._chance.choice([50, 90])))
+            lambda: setattr(self._world.revisions, "retention", Retention(revisions=self._chance.choice([50, 90])))
         )
 
     def compact(self) -> Any:
-        return self._nothing(self._world.compact)
+        return self._nothing(self._world.file.compact)
 
     def backup(self) -> Any:
         name = f"{self._writer.name}-{self._chance.randrange(10**12)}.backup"
 
         def run() -> str:
-            self._world.backup(self._folder / name)
+            self._world.file.backup(self._folder / name)
             return name
 
         return frozenset(), frozenset(), run

@@ -59,7 +59,7 @@ def exported():
 
 def copied():
     with worlds.open("kb.db", embedder=None) as world:
-        world.backup("copy.db")
+        world.file.backup("copy.db")
     with worlds.open("copy.db", embedder=None, read_only=True) as world:
         return len(world)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -77,3 +78,23 @@ def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: 
         tally = Tally()
         attack("update", 0, 0, 5, tally, last=1, program=[sys.executable, "-c", program])
         assert said in tally.findings[0]
+
+
+@pytest.mark.slow
+def test_the_command() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.attack",
+        "--minutes",
+        "5",
+        "--cases",
+        "20",
+        "--seed",
+        "3",
+        "--kind",
+        "words",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 findings" in done.stdout

@@ -59,9 +59,9 @@ def say(value: object) -> None:
 def document(world: World, given: dict[str, Any]) -> None:
     data, format = base64.b64decode(given["data"]), given["format"]
     if format == "patch":
-        world.apply_patch(data, strict=False, max_unpacked=10_000_000, embed=False)
+        world.revisions.apply(data, strict=False, max_unpacked=10_000_000, embed=False)
     elif format in ("markdown", "html"):
-        world.add_document("urn:document", data, format=format, embed=False)
+        world.sources.add_document("urn:document", data, format=format, embed=False)
     else:
         world.load(data, format=format, base="http://base/", max_unpacked=10_000_000, embed=False)
 
@@ -107,7 +107,7 @@ def whole() -> bytes:
     """The file of a world."""
     with tempfile.TemporaryDirectory() as folder, fresh() as world:
         path = Path(folder) / "kb.db"
-        world.backup(path)
+        world.file.backup(path)
         return path.read_bytes()
 
 

@@ -70,7 +70,7 @@ def test_init_recommends_a_query_that_finds_what_is_in_named_graphs(
     assert f"1 named graph: a query that names none sees {'all' if setting == 'union' else 'the default graph'}" in told
     assert "c" in ok("sparql", "kb.db", f"SELECT * {pattern} LIMIT 10")
     with worlds.open("kb.db", embedder=None) as world:
-        assert world.default_graph == setting
+        assert world.file.default_graph == setting
 
 
 def test_init_keeps_to_the_specification_where_the_default_graph_has_data(folder: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_policy_is_shown_and_changed(folder: Path) -> None:
     assert (told["profiles"], told["default_graph"]) == (["http://e/T"], "union")
     assert (told["size"]["max_chars"], told["size"]["overlap"]) == (500, 200)
     with worlds.open("kb.db", embedder=None) as world:
-        assert world.default_graph == "union"
+        assert world.file.default_graph == "union"
         assert [str(hit.predicate) for hit in world.search("knows")] == ["urn:worlds:profile"]
     for wrong in ("nothing=1", "profiles=ex", "tokenizer=7", "sizes=3", "default_graph=all", "profiles"):
         fails(2, "policy", "kb.db", wrong)
@@ -104,7 +104,7 @@ def test_init_takes_profiles_from_an_option_and_from_the_settings(
     for name in ("one.db", "two.db"):
         with worlds.open(name, embedder=None) as world:
             assert world.policy.profiles is True
-            assert world.default_graph == ("union" if name == "two.db" else "strict")
+            assert world.file.default_graph == ("union" if name == "two.db" else "strict")
 
 
 def test_init_as_json() -> None:

@@ -106,7 +106,7 @@ def test_findings_become_proposals(path: Path) -> None:
     assert "no new proposals" in run("contradictions", path, "--propose").stderr
     assert "nothing was found" in ok("suggest-links", path, "--propose")
     with worlds.open(path, read_only=True) as world:
-        (waiting,) = world.proposals(status="rejected")
+        (waiting,) = world.proposals.list(status="rejected")
         assert (waiting.author, waiting.kind) == ("finder", "duplicate")
         assert sorted(map(str, waiting.merged)) == ["http://example.org/one", "http://example.org/other"]
 

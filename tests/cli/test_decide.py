@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
     with worlds.open(path, embedder=None) as world:
         world.bind("ex", EX)
         for number, confidence in enumerate((0.99, 0.96, 0.5, None), 1):
-            world.propose(
+            world.proposals.add(
                 add=[(f"ex:e{number}", "ex:size", number)], why=f"=HYPERLINK({number})", confidence=confidence,
                 author="bot" if number < 4 else "ann", kind="sizes",
             )  # fmt: skip
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 def statuses(path: Path) -> list[str]:
     with worlds.open(path, embedder=None) as world:
-        return [one.status for one in world.proposals(status="any")]
+        return [one.status for one in world.proposals.list(status="any")]
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -71,9 +71,9 @@ def test_many_are_accepted_by_what_holds_of_them(path: Path) -> None:
     assert run("accept", path, "3", "--min", "0.1").exit_code == 2
     with worlds.open(path, embedder=None) as world:
         assert len(world.history()) == 2, "a revision each"
-        assert [one.id for one in world.proposals(status="any", minimum=0.96)] == [1, 2]
+        assert [one.id for one in world.proposals.list(status="any", minimum=0.96)] == [1, 2]
         with pytest.raises(ValueError, match="minimum"):
-            world.proposals(minimum=2)
+            world.proposals.list(minimum=2)
 
 
 def test_a_query_chooses_the_entities_whose_proposals_are_decided(path: Path) -> None:
@@ -109,8 +109,8 @@ def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
     assert [row["outcome"] for row in told] == ["accepted", "rejected", "accepted"]
     assert statuses(path) == ["accepted", "rejected", "open", "accepted"]
     with worlds.open(path, embedder=None) as world:
-        assert world.proposal(2).decision == "-no source"
-        assert world.proposal(1).reviewer == "cid"
+        assert world.proposals.get(2).decision == "-no source"
+        assert world.proposals.get(1).reviewer == "cid"
     again = run("decide", path, file)  # it was decided: nothing is done twice
     assert again.exit_code == 1
     assert "3 refused" in again.output
@@ -120,10 +120,10 @@ def test_what_has_moved_is_refused_and_the_rest_goes_in(path: Path) -> None:
     rows = table(path)
     with worlds.open(path, embedder=None) as world:
         world.add([("ex:e5", "ex:size", 1)])
-        world.propose(remove=[("ex:e5", "ex:size", 1)], author="bot")
+        world.proposals.add(remove=[("ex:e5", "ex:size", 1)], author="bot")
         rows = table(path)
         world.remove([("ex:e5", "ex:size", 1)])  # what it would remove
-        world.amend(3, add=[("ex:e3", "ex:size", 33)], author="bot")  # another version than the table's
+        world.proposals.amend(3, add=[("ex:e3", "ex:size", 33)], author="bot")  # another version than the table's
     for row in rows:
         row["decision"] = "accept"
     found = run("decide", path, written(path, rows), "--json")
@@ -158,7 +158,7 @@ def test_a_table_that_is_wrong_decides_nothing(path: Path, change: dict[str, str
 
 def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
-        world.propose(add=[("ex:long", "ex:text", Literal("long " * 60_000, datatype=URIRef(EX + "blob")))])
+        world.proposals.add(add=[("ex:long", "ex:text", Literal("long " * 60_000, datatype=URIRef(EX + "blob")))])
     rows = table(path)
     rows[4]["decision"] = "accept"
     assert ok("decide", path, written(path, rows)).startswith("1 proposal accepted")
@@ -176,7 +176,7 @@ def test_an_interrupt_tells_how_many_were_decided(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
         for number in range(200):
-            world.propose(add=[(EX + f"e{number}", EX + "size", number)], confidence=0.99)
+            world.proposals.add(add=[(EX + f"e{number}", EX + "size", number)], confidence=0.99)
     command = [sys.executable, "-m", "worlds", "accept", str(path), "--min", "0.9", "--embedder", "none"]
     with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -231,7 +231,7 @@ def test_scores_are_no_confidence(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         for iri in ("a", "b"):
             world.add([(EX + iri, "rdfs:label", '"Massachusetts Institute"'), (EX + iri, EX + "code", '"QX-77"')])
-        (made,) = world.propose_all(world.duplicates(score=0.0))
+        (made,) = world.proposals.add_all(world.curation.duplicates(score=0.0))
         assert made.confidence is None
     refused = run("accept", path, "--min", "0")
     assert refused.exit_code == 2

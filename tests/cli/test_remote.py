@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import fails, ok, run
-from tests.support.forking import Forked
 from tests.support.primaries import ended, sqld_or_skip
 
 
@@ -23,7 +22,7 @@ def test_from_one_file_to_a_primary_and_back(tmp_path: Path, monkeypatch: pytest
     ok("load", tmp_path / "kb.db", source, "--embedder", "none")
     folder = tmp_path / "primary"
     command = [sys.executable, "-m", "worlds", "primary", str(folder), "--port", "0"]
-    with Forked(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             found = re.search(r"http://\S+:\d+", server.stdout.readline())

@@ -75,7 +75,9 @@ def test_contradictions_are_those_of_a_slow_model_and_end_without_the_least_sets
         world.add(some(random.Random(seed), 16))
         world.rules.use("owl-rl")
         held = written(world)
-        found = [one for one in world.contradictions(suggested=False, kinds=list(_FALSE), limit=1000) if one.ends]
+        found = [
+            one for one in world.curation.contradictions(suggested=False, kinds=list(_FALSE), limit=1000) if one.ends
+        ]
         expected = false(held)
         smaller: dict[frozenset[ox.Quad], set[Clash]] = {}
         for one in found:
@@ -96,7 +98,7 @@ def test_contradictions_are_those_of_a_slow_model_and_end_without_the_least_sets
                     each for each in least if len(each) == size
                 }
                 assert not any(len(each) < size for each in least)
-        plain = [(one.kind, set(named(one))) for one in world.contradictions(suggested=False, limit=1000)]
+        plain = [(one.kind, set(named(one))) for one in world.curation.contradictions(suggested=False, limit=1000)]
         assert all(
             any(kind == one and {*fixed, *rest} <= terms for one, terms in plain) for kind, fixed, rest in expected
         )
@@ -110,14 +112,14 @@ def test_the_whole_chain_is_named_with_what_would_end_it() -> None:
             ("t:grows", "rdfs:domain", "t:Plant"), ("t:Animal", "owl:disjointWith", "t:Plant"),
         ]  # fmt: skip
         world.add(chain, author="ann")
-        assert not world.contradictions(kinds=["disjoint classes"])
+        assert not world.curation.contradictions(kinds=["disjoint classes"])
         world.rules.use("rdfs")
-        (found,) = world.contradictions(kinds=["disjoint classes"])
+        (found,) = world.curation.contradictions(kinds=["disjoint classes"])
         assert found.message == "t:tom is an instance of t:Animal and of t:Plant, which are disjoint"
         assert len(found.quads) == 5
         assert sorted(len(one) for one in found.ends) == [1] * 5
         world.add([("t:tom", "rdf:type", "t:Animal")])
-        (found,) = world.contradictions(kinds=["disjoint classes"])
+        (found,) = world.curation.contradictions(kinds=["disjoint classes"])
         assert len(found.ends) == 3  # neither of the two ways to t:Animal alone
         world.remove([found.ends[0][0]])
-        assert not world.contradictions(kinds=["disjoint classes"])
+        assert not world.curation.contradictions(kinds=["disjoint classes"])

@@ -153,7 +153,7 @@ def test_it_can_only_be_read() -> None:
         world.rules.use("rdfs")
         view = world.entailed
         assert view.entailed is view
-        assert view.view.entailed
+        assert view.file.view.entailed
         assert repr(view) == "<World :memory:, entailed>"
         writes: list[Callable[[], Any]] = [
             lambda: view.add(TEXTS), lambda: view.load(b""), lambda: view.undo(1), lambda: view.bind("a", T),

@@ -175,27 +175,27 @@ def turn(world: worlds.World, draw: random.Random, restricted: int = 0) -> None:
         world.load("\n".join(lines).encode(), format="turtle", graph=draw.choice([None, f"{T}g1"]))
     elif kind == 7:
         for quad in some[:1]:
-            world.end(quad)
+            world.facts.end(quad)
     else:
         with contextlib.suppress(ArgumentError):  # of one that there is nothing about
-            made = world.merge(f"{T}x0", f"{T}x{draw.randrange(1, 5)}", conflicts="report")
+            made = world.curation.merge(f"{T}x0", f"{T}x{draw.randrange(1, 5)}", conflicts="report")
             if made.revision is not None and draw.random() < 0.5:
-                world.split(made.revision)
+                world.curation.split(made.revision)
 
 
 def test_a_merge_and_its_split_are_followed() -> None:
     with worlds.open(":memory:", embedder=None) as world:
         world.rules.use("rdfs+")
         world.add([(f"{T}p", "rdfs:domain", f"{T}C"), (f"{T}a", f"{T}p", f"{T}b"), (f"{T}b", "rdf:type", f"{T}D")])
-        merged = world.merge(f"{T}b", f"{T}a")
+        merged = world.curation.merge(f"{T}b", f"{T}a")
         expect_followed(world, "rdfs+")
         assert merged.revision is not None
-        world.split(merged.revision)
+        world.curation.split(merged.revision)
         expect_followed(world, "rdfs+")
 
 
 def test_a_load_is_followed_as_a_whole() -> None:
-    lines = "".join(f"<{T}x{n}> a <{T}C{n % 7}> ; <{T}p{n % 3}> <{T}x{n + 1}> .\n" for n in range(1000))
+    lines = "".join(f"<{T}x{n}> a <{T}C{n % 7}> ; <{T}p{n % 3}> <{T}x{n + 1}> .\n" for n in range(3000))
     with worlds.open(":memory:", embedder=None) as world:
         world.rules.use("rdfs+")
         world.add([(f"{T}C{n}", "rdfs:subClassOf", f"{T}C{n + 1}") for n in range(8)])

@@ -53,9 +53,9 @@ def test_it_is_said_in_words(tmp_path: Path) -> None:
         (note,) = world.remove(TYPES[:1], dry_run=True).notes
         assert note.startswith("1 quad would no longer follow by the rules")
         assert world.only(graphs="default").remove(TYPES[:1], dry_run=True).notes == ()
-        number = world.propose(add=[(f"{T}barn", "rdf:type", f"{T}Owl")]).id
+        number = world.proposals.add(add=[(f"{T}barn", "rdf:type", f"{T}Owl")]).id
         assert (
-            world.accept(number, dry_run=True).notes
+            world.proposals.accept(number, dry_run=True).notes
             == world.add([(f"{T}barn", "rdf:type", f"{T}Owl")], dry_run=True).notes
         )
         whole = world.add([(f"{T}n{n}", "rdf:type", f"{T}Owl") for n in range(2500)], dry_run=True)

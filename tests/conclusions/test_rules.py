@@ -139,12 +139,12 @@ def test_conclusions_outlive_the_process(tmp_path: Path) -> None:
         kept = concluded(world)
     with worlds.open(path, embedder=None) as world:
         assert concluded(world) == kept
-        world.compact()
+        world.file.compact()
         assert concluded(world) == kept
         world.add([(f"{T}B", "rdfs:subClassOf", f"{T}C", f"{T}schema")])
         assert quad("y", TYPE, "C", "schema") in concluded(world)
         assert world.check().ok
-        world.backup(tmp_path / "copy.db")
+        world.file.backup(tmp_path / "copy.db")
         now = concluded(world)
     with worlds.open(tmp_path / "copy.db", embedder=None) as world:
         assert concluded(world) == now

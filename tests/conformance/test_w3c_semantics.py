@@ -44,7 +44,7 @@ def test_semantics(world: World, test: W3CTest) -> None:
     world.load(read(test.action), format="turtle")
     world.rules.use("rdfs")
     if test.result is None:  # a contradiction
-        assert world.contradictions(kinds=["ill-typed literal"])
+        assert world.curation.contradictions(kinds=["ill-typed literal"])
         return
     triples = ox.parse(read(test.result), parser_format(test.result))
     pattern = " . ".join(f"{one.subject} {one.predicate} {pattern_of(one.object)}" for one in triples)

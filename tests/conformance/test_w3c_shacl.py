@@ -103,10 +103,10 @@ def test_the_report_is_the_expected_one(name: str, suite: Path) -> None:
         world.load(data, base=data.as_uri())
         if result == SHT.Failure:
             with pytest.raises(worlds.ShapesError):
-                world.validate(shapes=shapes)
+                world.shapes.validate(shapes=shapes)
             return
         world.shapes.load(shapes, base=shapes.as_uri())  # so that queries can ask for them
-        report = world.validate()
+        report = world.shapes.validate()
     expected = graph(suite / name)
     assert report.conforms == expected.value(result, SH.conforms).toPython()
     found = report.to_rdflib()

@@ -57,12 +57,12 @@ TWINS = twin("ex:a", "Massachusets Institute") + twin("ex:b", "Massachusetts Ins
 )
 def test_one_rule_says_which_entity_stays(data: str, keep: str | None, kept: str) -> None:
     with made(others() + data) as world:
-        (pair,) = world.duplicates(keep=keep)
+        (pair,) = world.curation.duplicates(keep=keep)
         assert (pair.action, short(pair.subjects)[0]) == ("merge", kept)
-        (proposal,) = world.propose_all([pair])
+        (proposal,) = world.proposals.add_all([pair])
         assert short(proposal.merged)[0] == kept
-        world.accept(proposal.id)
-        assert len(world.duplicates()) == 0
+        world.proposals.accept(proposal.id)
+        assert len(world.curation.duplicates()) == 0
 
 
 def test_between_two_graphs_the_first_one_stays() -> None:
@@ -73,7 +73,7 @@ def test_between_two_graphs_the_first_one_stays() -> None:
     )
     with made(data) as world:
         for between, kept in ((("ex:g", "default"), "a"), (("default", "ex:g"), "b")):
-            (pair,) = world.duplicates(between=between)
+            (pair,) = world.curation.duplicates(between=between)
             assert short(pair.subjects)[0] == kept
 
 
@@ -87,19 +87,19 @@ def test_between_two_graphs_the_first_one_stays() -> None:
 def test_concepts_of_two_schemes_are_matched(one: str, other: str, action: str) -> None:
     data = others() + twin("ex:a", one, "; skos:inScheme ex:s") + twin("ex:b", other, "; skos:inScheme ex:t")
     with made(data) as world:
-        (pair,) = world.duplicates()
+        (pair,) = world.curation.duplicates()
         assert pair.action == action
-        (proposal,) = world.propose_all([pair])
+        (proposal,) = world.proposals.add_all([pair])
         assert (proposal.kind, proposal.merged) == ("duplicate", ())
-        world.accept(proposal.id)
+        world.proposals.accept(proposal.id)
         assert world.count("ex:a", action, "ex:b") == 1
-        assert len(world.duplicates()) == 0
-        assert [one.how for one in world.decisions()] == ["accepted"]
+        assert len(world.curation.duplicates()) == 0
+        assert [one.how for one in world.curation.decisions()] == ["accepted"]
         world.undo(world.history(1)[0].revision)
-        world.reject(proposal.id)
-        assert len(world.duplicates()) == 0, "what was rejected does not come again"
-        assert [(one.how, one.same) for one in world.decisions()] == [("rejected", False)]
-        assert [one.action for one in world.duplicates(again=True)] == ["different"]
+        world.proposals.reject(proposal.id)
+        assert len(world.curation.duplicates()) == 0, "what was rejected does not come again"
+        assert [(one.how, one.same) for one in world.curation.decisions()] == [("rejected", False)]
+        assert [one.action for one in world.curation.duplicates(again=True)] == ["different"]
 
 
 def test_one_above_the_other_is_no_merge() -> None:
@@ -109,25 +109,25 @@ def test_one_above_the_other_is_no_merge() -> None:
         + twin("ex:b", "Massachusetts Institute")
     )
     with made(data) as world:
-        (pair,) = world.duplicates(score=0.01)
+        (pair,) = world.curation.duplicates(score=0.01)
         assert pair.action == "different"
-        (proposal,) = world.propose_all([pair])
+        (proposal,) = world.proposals.add_all([pair])
         assert (proposal.kind, proposal.score, proposal.confidence) == ("different", None, None)
-        world.accept(proposal.id)
-        assert len(world.duplicates(score=0.01)) == 0
-        assert [one.how for one in world.decisions()] == ["distinct"]
+        world.proposals.accept(proposal.id)
+        assert len(world.curation.duplicates(score=0.01)) == 0
+        assert [one.how for one in world.curation.decisions()] == ["distinct"]
 
 
 def test_the_graph_of_a_source_stays_apart(tmp_path: Path) -> None:
     (tmp_path / "theirs.ttl").write_text(PREFIXES + twin("ex:a", "Massachusetts Institute"))
     with made(others() + twin("ex:b", "Massachusets Institute")) as world:
         world.sources.add(str(tmp_path), name="theirs")
-        world.sync()
-        (pair,) = world.duplicates()
+        world.sources.sync()
+        (pair,) = world.curation.duplicates()
         assert pair.action == "owl:sameAs"
-        (proposal,) = world.propose_all([pair])
-        world.accept(proposal.id)
-        assert len(world.duplicates()) == 0
+        (proposal,) = world.proposals.add_all([pair])
+        world.proposals.accept(proposal.id)
+        assert len(world.curation.duplicates()) == 0
 
 
 def test_what_was_decided_is_not_proposed_again(long: bool) -> None:
@@ -141,23 +141,23 @@ def test_what_was_decided_is_not_proposed_again(long: bool) -> None:
     decided: set[frozenset[Any]] = set()
     with made("\n".join(lines)) as world:
         for night in range(50 if long else 5):
-            found = world.duplicates(score=0.2, keep=chance.choice(["links", "older"]))
-            proposals = world.propose_all(found, author="finder")
-            open_ones = world.proposals(kind="duplicate")
+            found = world.curation.duplicates(score=0.2, keep=chance.choice(["links", "older"]))
+            proposals = world.proposals.add_all(found, author="finder")
+            open_ones = world.proposals.list(kind="duplicate")
             pairs = {one.id: frozenset(one.merged or (one.added[0][0], one.added[0][2])) for one in open_ones}
             again = [pairs[one.id] for one in proposals if pairs.get(one.id) in decided]
             assert not again, f"night {night}: {again}"
             for one in chance.sample(list(open_ones), min(4, len(open_ones))):
                 how = chance.choice(["accept", "reject", "split", "distinct"])
                 if how == "reject":
-                    world.reject(one.id)
+                    world.proposals.reject(one.id)
                 elif how == "distinct":
-                    world.distinct(*pairs[one.id])
-                    world.reject(one.id)
+                    world.curation.distinct(*pairs[one.id])
+                    world.proposals.reject(one.id)
                 else:
-                    change = world.accept(one.id, force=True)
+                    change = world.proposals.accept(one.id, force=True)
                     if how == "split" and one.merged and change.revision is not None:
-                        world.split(change.revision)
+                        world.curation.split(change.revision)
                 decided.add(pairs[one.id])
             # By day a value comes and links lead elsewhere, so that scores and directions change.
             n = chance.randrange(100)

@@ -77,7 +77,7 @@ class CurationMachine(RuleBasedStateMachine):
     def now(self) -> set[ox.Quad]:
         return self.states[-1]
 
-    def expect(self, change: worlds.Change, after: set[ox.Quad]) -> None:
+    def expect(self, change: worlds.records.Change, after: set[ox.Quad]) -> None:
         if after != self.now:
             assert change.revision == len(self.states)
             self.states.append(after)
@@ -95,23 +95,23 @@ class CurationMachine(RuleBasedStateMachine):
 
     def rejected(self, after: set[ox.Quad]) -> bool:
         """Whether the guard rejects a write."""
-        return self.world.guard == "reject" and self.brings(after)
+        return self.world.shapes.guard == "reject" and self.brings(after)
 
-    def attempt(self, write: Any, after: set[ox.Quad]) -> worlds.Change | None:
+    def attempt(self, write: Any, after: set[ox.Quad]) -> worlds.records.Change | None:
         """Make a write as the guard lets it be made; gives the change, None if it was rejected or waits."""
         if self.rejected(after):
             with pytest.raises(worlds.ValidationError):
                 write()
             return None
-        change: worlds.Change = write()
-        if self.world.guard == "queue" and self.brings(after):
+        change: worlds.records.Change = write()
+        if self.world.shapes.guard == "queue" and self.brings(after):
             assert change.revision is None
-            number = max(one.id for one in self.world.proposals())
+            number = max(one.id for one in self.world.proposals.list())
             assert any(f"proposal {number} waits" in note for note in change.notes)
             assert number not in self.proposals
             self.proposals[number] = ("open", after - self.now, self.now - after)
             return None
-        if self.world.guard == "warn" and self.brings(after):
+        if self.world.shapes.guard == "warn" and self.brings(after):
             assert any("new violation" in note for note in change.notes)
         self.expect(change, after)
         return change
@@ -130,7 +130,7 @@ class CurationMachine(RuleBasedStateMachine):
 
     @rule(setting=st.sampled_from(["off", "warn", "queue", "reject"]))
     def set_guard(self, setting: Any) -> None:
-        self.world.guard = setting
+        self.world.shapes.guard = setting
 
     @rule(added=some_quads, pick=picks)
     def propose(self, added: list[ox.Quad], pick: int) -> None:
@@ -139,10 +139,10 @@ class CurationMachine(RuleBasedStateMachine):
         comes -= self.now
         if not comes and not goes:
             with pytest.raises(ValueError, match="has no effect" if added or removed else "needs a change"):
-                self.world.propose(add=added, remove=removed)
+                self.world.proposals.add(add=added, remove=removed)
             return
         try:
-            made = self.world.propose(add=added, remove=removed, author="bot")
+            made = self.world.proposals.add(add=added, remove=removed, author="bot")
         except worlds.ConflictError:
             assert ("open", comes, goes) in self.proposals.values(), "the same change waits already"
             return
@@ -161,14 +161,14 @@ class CurationMachine(RuleBasedStateMachine):
         gone = goes - self.now
         if gone:
             with pytest.raises(worlds.ConflictError):
-                self.world.accept(number)
+                self.world.proposals.accept(number)
         if self.rejected(after):
             with pytest.raises(worlds.ValidationError):
-                self.world.accept(number, force=True)
+                self.world.proposals.accept(number, force=True)
             return
-        moved = self.world.proposal(number).moved
+        moved = self.world.proposals.get(number).moved
         assert not gone or moved
-        change = self.world.accept(number, reviewer="ann", force=bool(moved))
+        change = self.world.proposals.accept(number, reviewer="ann", force=bool(moved))
         self.expect(change, after)
         self.proposals[number] = ("accepted", comes, goes)
         if change.revision is not None:
@@ -178,7 +178,7 @@ class CurationMachine(RuleBasedStateMachine):
     @rule(pick=picks)
     def reject(self, pick: int) -> None:
         number = self.open()[pick % len(self.open())]
-        self.world.reject(number, "no")
+        self.world.proposals.reject(number, "no")
         self.proposals[number] = ("rejected", *self.proposals[number][1:])
 
     @precondition(lambda self: self.open())
@@ -188,9 +188,9 @@ class CurationMachine(RuleBasedStateMachine):
         comes = set(added) - self.now
         if not comes:
             with pytest.raises(ValueError, match="has no effect"):
-                self.world.amend(number, add=added)
+                self.world.proposals.amend(number, add=added)
             return
-        assert self.world.amend(number, add=added, why="better").discussion[-1].text == "better"
+        assert self.world.proposals.amend(number, add=added, why="better").discussion[-1].text == "better"
         self.proposals[number] = ("open", comes, set())
 
     @rule(kept=names, old=names, split=st.booleans())
@@ -200,13 +200,13 @@ class CurationMachine(RuleBasedStateMachine):
         if old not in used or old == kept or old in leads or kept in leads:
             return
         before = self.now
-        change = self.attempt(lambda: self.world.merge(kept, old), merged(self.now, old, kept))
+        change = self.attempt(lambda: self.world.curation.merge(kept, old), merged(self.now, old, kept))
         if change is None:
             return
         assert self.world.describe(old).iri == self.world.describe(kept).iri
         if split and not self.brings(before):
             assert change.revision is not None
-            self.expect(self.world.split(change.revision), before)
+            self.expect(self.world.curation.split(change.revision), before)
             self.proposals[max(self.proposals, default=0) + 1] = (
                 "rejected",
                 set(),
@@ -241,7 +241,7 @@ class CurationMachine(RuleBasedStateMachine):
         for word in ("kite", "heron"):
             held = any(isinstance(quad.object, ox.Literal) and quad.object.value == word for quad in self.now)
             assert bool(self.world.search(word)) is held
-        found = {one.id: one.status for one in self.world.proposals(status="any")}
+        found = {one.id: one.status for one in self.world.proposals.list(status="any")}
         assert found == {number: status for number, (status, _, _) in self.proposals.items()}
 
 

@@ -18,7 +18,7 @@ def clean() -> World:
     lines = [PREFIXES, DECLARED, *(f"ex:c{number} a ex:City ." for number in range(400)), *map(person, range(400))]
     world.load("\n".join(lines).encode(), format="turtle", author="owner")
     world.shapes.load(SHAPES.encode(), format="turtle")
-    assert world.contradictions().counts == {}
+    assert world.curation.contradictions().counts == {}
     return world
 
 
@@ -28,13 +28,13 @@ def test_a_planted_fault_is_the_first_cause(kind: str) -> None:
     data = "\n".join(PLANTED[kind].format(f"{name}-{number}", number) for number in range(3))
     with clean() as world:
         number = world.load((PREFIXES + data).encode(), format="turtle", author="planter").revision
-        found = world.contradictions()
+        found = world.curation.contradictions()
         cause = found.causes[0]
         assert next(iter(cause.counts)) == kind.split(",")[0]
         assert cause.count >= 3
         assert f"revision {number} by planter" in cause.message
         assert all(name in str(one.subjects) or name in str(one.quads) for one in found)
-        assert world.contradictions(author="owner", after=number).counts == {}
+        assert world.curation.contradictions(author="owner", after=number).counts == {}
 
 
 TIDY = """
@@ -64,9 +64,9 @@ SEEN = {
 def test_what_is_untidy_is_the_first_check(name: str) -> None:
     with worlds.open(":memory:", embedder=None) as world:
         world.load((PREFIXES + TIDY).encode(), format="turtle", author="owner")
-        assert not any(one.count for one in world.report())
+        assert not any(one.count for one in world.curation.report())
         world.load((PREFIXES + SEEN[name]).encode(), format="turtle", author="planter")
-        first, second, *_ = world.report(after=1)
+        first, second, *_ = world.curation.report(after=1)
         assert (first.name, first.count, first.new) == (name, 1, 1)
         assert not second.count
 

@@ -1,4 +1,4 @@
-"""World.contradictions: each kind is planted and found, with its quads; clean data have none."""
+"""World.curation.contradictions: each kind is planted and found, with its quads; clean data have none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -177,7 +177,7 @@ def made(data: str) -> World:
 @pytest.mark.parametrize(("kind", "severity", "data", "count", "named"), PLANTED)
 def test_a_planted_contradiction_is_found(kind: str, severity: str, data: str, count: int, named: str | None) -> None:
     with made(data) as world:
-        found = world.contradictions(suggested=False)
+        found = world.curation.contradictions(suggested=False)
         assert found.counts == {kind: count}
         assert {one.severity for one in found} == {severity}
         for one in found:
@@ -199,8 +199,8 @@ def test_what_is_contradicted_is_so_for_verify(kind: str, data: str) -> None:
     if kind in ("labels", "shape") or "ex:E rdfs:subClassOf ex:C, ex:D" in data or "skos:related" in data:
         return
     with made(data) as world:
-        claims = [said.quad[:3] for one in world.contradictions(suggested=False) for said in one.quads]
-        assert any(world.verify(claim).contradicting for claim in claims)
+        claims = [said.quad[:3] for one in world.curation.contradictions(suggested=False) for said in one.quads]
+        assert any(world.curation.verify(claim).contradicting for claim in claims)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_is_contradicted_is_so_for_verify(kind: str, data: str) -> None:
 )
 def test_what_is_no_contradiction(data: str) -> None:
     with made(data) as world:
-        assert [str(one) for one in world.contradictions() if one.kind != "shape"] == []
+        assert [str(one) for one in world.curation.contradictions() if one.kind != "shape"] == []
 
 
 SCHEMA = """
@@ -232,6 +232,7 @@ ex:Boss rdfs:subClassOf [ owl:onProperty ex:leads ; owl:maxCardinality 3 ] .
 """
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 10**9))
 def test_random_clean_data_have_none(seed: int) -> None:
     draw = random.Random(seed)
@@ -246,7 +247,7 @@ def test_random_clean_data_have_none(seed: int) -> None:
             lines.append(f"ex:p{number} ex:leads ex:p{other} .")
     lines += [f"ex:o{number} a ex:Org ; ex:partOf ex:o{number + 1} ." for number in range(4)]
     with made("\n".join(lines)) as world:
-        assert world.contradictions(suggested=False).counts == {}
+        assert world.curation.contradictions(suggested=False).counts == {}
 
 
 def people(size: int = 40) -> list[str]:
@@ -271,26 +272,26 @@ def people(size: int = 40) -> list[str]:
 )
 def test_what_the_data_suggest(kind: str, data: str, subject: str) -> None:
     with made("\n".join(people())) as world:
-        assert world.contradictions().counts == {}
+        assert world.curation.contradictions().counts == {}
         world.load((PREFIXES + data).encode(), format="trig", author="bob", message="typed in")
-        found = [one for one in world.contradictions() if one.kind == kind]
+        found = [one for one in world.curation.contradictions() if one.kind == kind]
         assert [str(one.subjects[0]) for one in found] == [f"http://ex/{subject}"]
         assert 0 < found[0].score <= 1
         assert "bob" in {said.added.author for said in found[0].quads if said.added}
-        assert world.contradictions(suggested=False).counts == {}
+        assert world.curation.contradictions(suggested=False).counts == {}
 
 
 def test_a_year_is_no_later_than_a_day_in_it() -> None:
     with made('ex:a ex:born "1970-05-05"^^xsd:date ; ex:died "1970"^^xsd:gYear .') as world:
-        assert world.contradictions().counts == {}
+        assert world.curation.contradictions().counts == {}
 
 
 def test_findings_are_limited_and_counted() -> None:
     lines = ["ex:p a owl:FunctionalProperty .", *(f"ex:a{number} ex:p 1, 2 ." for number in range(12))]
     with made(" ".join(lines)) as world:
-        found = world.contradictions(limit=5)
+        found = world.curation.contradictions(limit=5)
         assert (len(found), found.counts) == (5, {"functional": 12})
-        assert len(world.contradictions(limit=None)) == 12
+        assert len(world.curation.contradictions(limit=None)) == 12
         told: dict[str, Any] = found[0].to_dict()
         assert told["quads"][0]["author"] == "ann"
         assert found[:2].counts == {"functional": 2}
@@ -300,7 +301,7 @@ def test_findings_are_limited_and_counted() -> None:
 def test_shapes_that_cannot_be_checked_are_said() -> None:
     data = "ex:a ex:p 1 . GRAPH <urn:worlds:shapes> { ex:S sh:targetNode ex:a ; sh:unheardOf 1 . ex:S a sh:NodeShape }"
     with made(data) as world:
-        (found,) = world.contradictions()
+        (found,) = world.curation.contradictions()
         assert "cannot be checked" in found.message
 
 
@@ -314,25 +315,27 @@ def test_findings_of_a_kind_an_author_and_an_entity() -> None:
         world.bind("ex", "http://ex/")
         world.add([(f"ex:a{number}", "ex:p", number) for number in range(4)], author="bob")
         world.add([(f"ex:a{number}", "ex:p", 9) for number in range(3)], author="eve")
-        everything = world.contradictions(limit=None)
+        everything = world.curation.contradictions(limit=None)
         assert everything.counts == {"functional": 3, "disjoint classes": 1, "shape": 1}
 
         def told(found: Any) -> list[str]:
             return [one.message for one in found]
 
         for kind in everything.counts:
-            assert told(world.contradictions(kinds=kind)) == told(one for one in everything if one.kind == kind)
-        assert world.contradictions(kinds=["shape", "cycle"]).counts == {"shape": 1}
-        assert world.contradictions(author="eve").counts == {"functional": 3}
-        assert world.contradictions(author="ann").counts == {"disjoint classes": 1}
-        assert world.contradictions(author="nobody").counts == {}
-        assert world.contradictions(author="eve", limit=1).counts == {"functional": 3}
-        assert len(world.contradictions(author="eve", limit=1)) == 1
+            assert told(world.curation.contradictions(kinds=kind)) == told(
+                one for one in everything if one.kind == kind
+            )
+        assert world.curation.contradictions(kinds=["shape", "cycle"]).counts == {"shape": 1}
+        assert world.curation.contradictions(author="eve").counts == {"functional": 3}
+        assert world.curation.contradictions(author="ann").counts == {"disjoint classes": 1}
+        assert world.curation.contradictions(author="nobody").counts == {}
+        assert world.curation.contradictions(author="eve", limit=1).counts == {"functional": 3}
+        assert len(world.curation.contradictions(author="eve", limit=1)) == 1
         for entity in ("ex:x", "ex:a1", "ex:unknown"):
             about = [one for one in everything if any(str(part) == f"http://ex/{entity[3:]}" for part in one.subjects)]
-            assert told(world.contradictions(entity=entity)) == told(about)
+            assert told(world.curation.contradictions(entity=entity)) == told(about)
         with pytest.raises(ArgumentError, match="no kind 'functionl' of contradictions; the kinds are functional, ov"):
-            world.contradictions(kinds=["functionl"])
+            world.curation.contradictions(kinds=["functionl"])
 
 
 def test_the_kinds_are_those_that_are_documented() -> None:
@@ -352,7 +355,7 @@ def test_one_wrong_type_is_one_cause() -> None:
     with made(classes + predicates + uses + "ex:acme a ex:Firm .") as world:
         world.remove([("ex:acme", "rdf:type", "ex:Firm")])
         number = world.add([("ex:acme", "rdf:type", "ex:Person")], author="bob").revision
-        found = world.contradictions()
+        found = world.curation.contradictions()
         assert found.counts == {"domain": 6, "range": 6}
         (cause,) = found.causes
         assert cause.count == 12
@@ -361,8 +364,8 @@ def test_one_wrong_type_is_one_cause() -> None:
         assert f"revision {number} by bob" in cause.message
         assert len(cause.findings) == 5
         assert found.to_dict()["causes"][0]["count"] == 12
-        assert world.contradictions(after=number).counts == {}
-        assert world.contradictions(after=(number or 0) - 1).counts == found.counts
+        assert world.curation.contradictions(after=number).counts == {}
+        assert world.curation.contradictions(after=(number or 0) - 1).counts == found.counts
 
 
 def test_findings_of_a_graph() -> None:
@@ -370,7 +373,7 @@ def test_findings_of_a_graph() -> None:
     data += "GRAPH ex:g { ex:b ex:f 1, 2 } GRAPH ex:h { ex:c ex:f 2 }"
     with made(data) as world:
         names = {
-            str(graphs): {local(one.subjects[0]) for one in world.contradictions(graphs=graphs)}
+            str(graphs): {local(one.subjects[0]) for one in world.curation.contradictions(graphs=graphs)}
             for graphs in ("default", "ex:g", ["ex:g", "ex:h"], "ex:nothing")
         }
         assert names == {"default": {"a", "c"}, "ex:g": {"b"}, "['ex:g', 'ex:h']": {"b", "c"}, "ex:nothing": set()}
@@ -380,12 +383,12 @@ def test_a_domain_that_is_too_narrow_is_one_cause_with_its_way_out() -> None:
     data = "ex:p rdfs:domain ex:Firm . ex:Firm a owl:Class . ex:Shop a owl:Class . "
     data += "".join(f"ex:a{n} a ex:Shop ; ex:p {n} . " for n in range(30)) + "ex:b a ex:Firm ; ex:p 1 ."
     with made(data) as world:
-        found = world.contradictions(suggested=False)
+        found = world.curation.contradictions(suggested=False)
         assert found.counts == {"domain": 30}
         (cause,) = found.causes
         assert [tuple(map(local, quad[:3])) for quad in cause.add] == [("Shop", "subClassOf", "Firm")]
         world.add([quad[:3] for quad in cause.add])
-        assert not world.contradictions(suggested=False)
+        assert not world.curation.contradictions(suggested=False)
 
 
 def test_what_is_told_once_is_not_told_again() -> None:
@@ -393,12 +396,14 @@ def test_what_is_told_once_is_not_told_again() -> None:
         "ex:p rdfs:domain ex:A ; rdfs:range ex:A ; a owl:ObjectProperty . ex:A a owl:Class ; owl:disjointWith ex:B . "
     )
     with made(both + "ex:B a owl:Class . ex:x a ex:A, ex:B ; ex:p ex:x .") as world:
-        assert world.contradictions(suggested=False).counts == {"disjoint classes": 1}  # it is an instance of A
+        assert world.curation.contradictions(suggested=False).counts == {
+            "disjoint classes": 1
+        }  # it is an instance of A
     with made(both + 'ex:y a ex:A ; ex:p "text" .') as world:
-        assert world.contradictions(suggested=False).counts == {"datatype": 1}
+        assert world.curation.contradictions(suggested=False).counts == {"datatype": 1}
     allowed = "ex:p rdfs:domain [ owl:unionOf ( ex:A ex:C ) ] . ex:A a owl:Class . ex:C a owl:Class . "
     rows = "".join(f"ex:s{n} a ex:A ; ex:p {n} . " for n in range(60))
     with made(allowed + rows + "ex:odd a ex:C ; ex:p 1 .") as world:
-        assert "odd type" not in world.contradictions().counts
+        assert "odd type" not in world.curation.contradictions().counts
     with made(rows + "ex:odd a ex:C ; ex:p 1 .") as world:
-        assert world.contradictions().counts["odd type"] == 1
+        assert world.curation.contradictions().counts["odd type"] == 1

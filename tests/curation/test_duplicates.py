@@ -1,4 +1,4 @@
-"""World.duplicates and World.distinct: what is one and what is not, why, and decisions that are kept."""
+"""duplicates and distinct: what is one and what is not, why, and decisions that are kept."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_one_thing_by_two_names(one: str, other: str) -> None:
         f'ex:b a ex:Person ; rdfs:label "{other}" ; ex:born "1871-02-03"^^xsd:date ; ex:city ex:c1 .',
     ]
     with made("\n".join(data)) as world:
-        found = [pair for pair in world.duplicates() if iris(pair) == {"a", "b"}]
+        found = [pair for pair in world.curation.duplicates() if iris(pair) == {"a", "b"}]
         assert len(found) == 1
         assert 0.5 < found[0].score <= 1
         assert any("ex:born" in reason for reason in found[0].evidence)
@@ -64,7 +64,9 @@ def test_one_thing_by_two_names(one: str, other: str) -> None:
         assert all(list(world.quads(*said.quad[:3])) for said in found[0].quads)
         assert one in found[0].message
         assert other in found[0].message
-        assert "a" not in {name for pair in world.duplicates() if pair is not found[0] for name in iris(pair)} - {"a"}
+        assert "a" not in {
+            name for pair in world.curation.duplicates() if pair is not found[0] for name in iris(pair)
+        } - {"a"}
 
 
 def test_different_values_are_against_namesakes() -> None:
@@ -74,7 +76,7 @@ def test_different_values_are_against_namesakes() -> None:
         'ex:b a ex:Person ; rdfs:label "John Smith" ; ex:born "1950-09-28"^^xsd:date ; ex:city ex:c2 .',
     ]
     with made("\n".join(data)) as world:
-        (pair,) = (pair for pair in world.duplicates(score=0.0) if iris(pair) == {"a", "b"})
+        (pair,) = (pair for pair in world.curation.duplicates(score=0.0) if iris(pair) == {"a", "b"})
         assert pair.score < 0.5
         assert any("ex:born differs" in reason for reason in pair.against)
         assert pair.to_dict()["against"] == list(pair.against)
@@ -114,7 +116,7 @@ def test_siblings_are_no_twins(one: str, other: str, reason: str) -> None:
         f'ex:b a ex:Thing ; rdfs:label "{other}" ; skos:broader ex:top ; ex:code "T002" ; ex:made ex:here .',
     ]
     with made("@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "\n".join(data)) as world:
-        (pair,) = (pair for pair in world.duplicates(score=0.0) if iris(pair) == {"a", "b"})
+        (pair,) = (pair for pair in world.curation.duplicates(score=0.0) if iris(pair) == {"a", "b"})
         assert pair.score < 0.1
         assert any(reason in told for told in pair.against), pair.against
         assert "their identifiers differ" in pair.against
@@ -122,14 +124,14 @@ def test_siblings_are_no_twins(one: str, other: str, reason: str) -> None:
 
 def test_a_copy_is_found_between_two_graphs() -> None:
     with made(copies()) as world:
-        found = world.duplicates(between=("default", "ex:partner"))
+        found = world.curation.duplicates(between=("default", "ex:partner"))
         assert {tuple(sorted(iris(pair))) for pair in found} == {(f"p{n}", f"q{n}") for n in range(20)}
         assert found.counts == {"duplicate": 20}
         assert [pair.score for pair in found] == sorted((pair.score for pair in found), reverse=True)
-        assert len(world.duplicates(graphs="ex:partner")) == 0
-        assert len(world.duplicates(types="ex:Person")) == 20
-        assert len(world.duplicates(types=["ex:Ship"])) == 0
-        assert len(world.duplicates(limit=3)) == 3
+        assert len(world.curation.duplicates(graphs="ex:partner")) == 0
+        assert len(world.curation.duplicates(types="ex:Person")) == 20
+        assert len(world.curation.duplicates(types=["ex:Ship"])) == 0
+        assert len(world.curation.duplicates(limit=3)) == 3
         assert len(found.clusters()) == 20
         assert len(found.clusters()[0]) == 2
 
@@ -138,22 +140,22 @@ def test_what_was_merged_is_not_compared_with_itself() -> None:
     """After an import is finished the survivors stand in both graphs, and so do their namesakes."""
     with made(copies()) as world:
         for number in range(20):
-            world.merge(f"ex:p{number}", f"ex:q{number}")
+            world.curation.merge(f"ex:p{number}", f"ex:q{number}")
         survivors = {f"p{number}" for number in range(20)}
-        pairs = {tuple(sorted(iris(pair))) for pair in world.duplicates(between=BETWEEN, score=0.0)}
+        pairs = {tuple(sorted(iris(pair))) for pair in world.curation.duplicates(between=BETWEEN, score=0.0)}
         assert pairs
         assert not [pair for pair in pairs if survivors.issuperset(pair)]
-        assert len(world.duplicates(between=BETWEEN)) == 0
+        assert len(world.curation.duplicates(between=BETWEEN)) == 0
         late = [("ex:late", "rdfs:label", '"Ann Abel"'), ("ex:late", "rdf:type", "ex:Person")]
         world.add([(*triple, "ex:partner") for triple in late])
-        found = world.duplicates(between=BETWEEN, score=0.0)
+        found = world.curation.duplicates(between=BETWEEN, score=0.0)
         assert ("late", "p0") in {tuple(sorted(iris(pair))) for pair in found}
 
 
 def test_rivals_share_what_is_likely_between_two_graphs() -> None:
     rival = 'ex:r a ex:Person ; rdfs:label "Ann Abel" .'
     with made(copies().replace("}", rival + " }")) as world:
-        pairs = world.duplicates(between=("default", "ex:partner"), score=0.0)
+        pairs = world.curation.duplicates(between=("default", "ex:partner"), score=0.0)
         chances = {tuple(sorted(iris(pair))): pair.score for pair in pairs}
         assert chances["p0", "q0"] > 0.5 > chances["p0", "r"]
         assert chances["p0", "q0"] + chances["p0", "r"] <= 1
@@ -161,32 +163,32 @@ def test_rivals_share_what_is_likely_between_two_graphs() -> None:
 
 def test_a_decision_is_kept() -> None:
     with made(copies()) as world:
-        rehearsed = world.distinct("ex:p1", "ex:q1", dry_run=True)
+        rehearsed = world.curation.distinct("ex:p1", "ex:q1", dry_run=True)
         assert len(rehearsed.added) == 1
-        assert world.distinct("ex:p1", "ex:q1", author="bob", message="two persons").added == 1
+        assert world.curation.distinct("ex:p1", "ex:q1", author="bob", message="two persons").added == 1
         world.add([("ex:q2", "owl:sameAs", "ex:p2")])
-        assert {next(iter(iris(pair)))[1:] for pair in world.duplicates()} == {
+        assert {next(iter(iris(pair)))[1:] for pair in world.curation.duplicates()} == {
             str(n) for n in range(20) if n not in (1, 2)
         }
         world.undo(2)
-        assert len(world.duplicates()) == 19
+        assert len(world.curation.duplicates()) == 19
         with pytest.raises(ArgumentError, match="distinct from itself"):
-            world.distinct("ex:p1", "ex:p1")
+            world.curation.distinct("ex:p1", "ex:p1")
 
 
 def test_what_is_asked_wrongly_is_said() -> None:
     with made("") as world:
-        assert len(world.duplicates()) == 0
+        assert len(world.curation.duplicates()) == 0
         with pytest.raises(ArgumentError, match="pair of graphs"):
-            world.duplicates(between=["ex:partner"])  # type: ignore[arg-type]
+            world.curation.duplicates(between=["ex:partner"])  # type: ignore[arg-type]
         with pytest.raises(ArgumentError, match="from 0 to 1"):
-            world.duplicates(score=3)
+            world.curation.duplicates(score=3)
 
 
 def test_three_that_are_one_are_a_cluster() -> None:
     lines = [*people(), *(line.replace("ex:p5", f"ex:{name}") for name in "xy" for line in people()[5:6])]
     with made("\n".join(lines)) as world:
-        (cluster,) = world.duplicates().clusters()
+        (cluster,) = world.curation.duplicates().clusters()
         assert {str(one).removeprefix("http://ex/") for one in cluster} == {"p5", "x", "y"}
 
 

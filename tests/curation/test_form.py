@@ -1,4 +1,4 @@
-"""World.form: fields by shapes and by habits, against a slow count over all triples."""
+"""World.entities.form: fields by shapes and by habits, against a slow count over all triples."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, Literal, URIRef
 
 import worlds
-from worlds import Form, World
+from worlds import World
 from worlds.errors import ArgumentError
+from worlds.records import Form
 
 EX = "http://ex/"
 SHAPES = b"""
@@ -55,7 +56,7 @@ def world() -> Any:
 
 
 def test_shapes_make_fields(world: World) -> None:
-    form = world.form(":ann", language="en")
+    form = world.entities.form(":ann", language="en")
     found = fields(form)
     assert list(found)[:6] == ["label", "born", "worksFor", "mood", "code", "page"]
     assert {name: one.widget for name, one in found.items()} == {
@@ -70,7 +71,7 @@ def test_shapes_make_fields(world: World) -> None:
     assert found["label"].help == "As on the passport."
     assert found["label"].languages == ("en", "de")
     assert found["label"].one_each
-    assert fields(world.form(":ann", language="fr"))["label"].label == "Nom"
+    assert fields(world.entities.form(":ann", language="fr"))["label"].label == "Nom"
     assert [(str(one.term), one.label) for one in found["worksFor"].classes] == [(EX + "Firm", None)]
     assert [str(one.term) for one in found["mood"].choices] == ["glad", "sad"]
     assert found["mood"].closed
@@ -83,20 +84,20 @@ def test_shapes_make_fields(world: World) -> None:
 
 
 def test_violations_stand_at_their_fields(world: World) -> None:
-    found = fields(world.form(":ann"))
+    found = fields(world.entities.form(":ann"))
     assert {name for name, one in found.items() if one.problems} == {"label", "born", "code"}
     world.edit(
         remove=[(":ann", "rdfs:label", '"Anna"@en'), (":ann", ":code", '"abc"')],
         add=[(":ann", ":code", '"ABC"'), (":ann", ":crown", '"a"'), (":ann", ":crown", '"b"')],
     )
-    found = fields(world.form(":ann"))
+    found = fields(world.entities.form(":ann"))
     assert {name for name, one in found.items() if one.problems} == {"born", "crown"}
     world.add([(f":thing{n}", ":owns", ":ann") for n in range(4)])
-    assert len(world.form(":ann").problems) == 1  # of the inverse path, which is no field
+    assert len(world.entities.form(":ann").problems) == 1  # of the inverse path, which is no field
 
 
 def test_a_new_entity_has_the_form_of_its_types(world: World) -> None:
-    form = world.form(types=":Cook", language="de")
+    form = world.entities.form(types=":Cook", language="de")
     assert (form.iri, form.label, [(str(one.term), one.label) for one in form.types]) == (
         None, None, [(EX + "Cook", "Koch")],
     )  # fmt: skip
@@ -104,20 +105,20 @@ def test_a_new_entity_has_the_form_of_its_types(world: World) -> None:
     assert found["born"].least == 1
     assert "crown" not in found
     assert all(one.values == () and one.problems == () for one in form.fields)
-    assert fields(world.form(types=":Nothing")) == {}
+    assert fields(world.entities.form(types=":Nothing")) == {}
     # A known entity that gets a class has the fields of it, too.
-    assert {"born", "mood"} <= fields(world.form(":f", types=":Person")).keys()
+    assert {"born", "mood"} <= fields(world.entities.form(":f", types=":Person")).keys()
 
 
 def test_what_is_no_form(world: World) -> None:
     with pytest.raises(ArgumentError):
-        world.form()
-    assert world.form(":unknown").fields == ()
+        world.entities.form()
+    assert world.entities.form(":unknown").fields == ()
     for wrong in ('"a text"', "_:b"):
         with pytest.raises(ValueError, match="types"):
-            world.form(types=wrong)
+            world.entities.form(types=wrong)
     with pytest.raises(ValueError, match="prefix"):
-        world.form("nope:x")
+        world.entities.form("nope:x")
 
 
 def test_the_kinds_of_values_make_the_widgets() -> None:
@@ -140,8 +141,8 @@ def test_the_kinds_of_values_make_the_widgets() -> None:
                 lines = [f":t{n} a :T ; :p {text} ." for n in range(3)] + [":other a :O ."]
                 head = "@prefix : <http://ex/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
                 world.load((head + "\n".join(lines)).encode(), format="turtle")
-                assert (fields(world.form(":t0"))["p"].widget, text) == (widget, text)
-                assert (fields(world.form(types=":T"))["p"].widget, text) == (widget, text)
+                assert (fields(world.entities.form(":t0"))["p"].widget, text) == (widget, text)
+                assert (fields(world.entities.form(types=":T"))["p"].widget, text) == (widget, text)
 
 
 def test_the_graph_of_the_form_is_that_of_most() -> None:
@@ -149,13 +150,13 @@ def test_the_graph_of_the_form_is_that_of_most() -> None:
         world.bind("", EX)
         world.add([(f":t{n}", RDF.type, ":T", ":mine") for n in range(3)])
         world.add([(":t0", ":p", n, ":theirs") for n in range(4)])
-        assert str(world.form(types=":T").graph) == EX + "theirs"
-        assert str(world.form(":t1", types=":T").graph) == EX + "theirs"
-        assert str(world.form(":t0").graph) == EX + "theirs"
+        assert str(world.entities.form(types=":T").graph) == EX + "theirs"
+        assert str(world.entities.form(":t1", types=":T").graph) == EX + "theirs"
+        assert str(world.entities.form(":t0").graph) == EX + "theirs"
         # In a scope, nothing of another graph is told.
         scoped = world.only(graphs=":mine")
-        assert scoped.form(":t0").fields == ()
-        assert str(scoped.form(types=":T").graph) == EX + "mine"
+        assert scoped.entities.form(":t0").fields == ()
+        assert str(scoped.entities.form(types=":T").graph) == EX + "mine"
 
 
 def test_a_giant_among_them_does_not_make_a_form_slow() -> None:
@@ -164,9 +165,9 @@ def test_a_giant_among_them_does_not_make_a_form_slow() -> None:
         world.add([(":giant", ":part", n) for n in range(25_000)])
         world.add([(f":t{n}", ":name", f'"n{n}"') for n in range(20)])
         world.add([(name, RDF.type, ":T") for name in (":giant", *(f":t{n}" for n in range(20)))])
-        found = fields(world.form(types=":T"))
+        found = fields(world.entities.form(types=":T"))
         assert found.keys() <= {"part", "name"}
-        giant = fields(world.form(":giant"))["part"]
+        giant = fields(world.entities.form(":giant"))["part"]
         assert (giant.count, len(giant.values)) == (25_000, 200)
 
 
@@ -178,6 +179,7 @@ TRIPLES = st.lists(
 )
 
 
+@settings(max_examples=60)
 @given(TRIPLES, st.lists(st.sampled_from(THINGS), min_size=1, unique=True), st.booleans())
 def test_habits_are_what_a_count_over_all_triples_gives(
     triples: list[tuple[str, str, Any]], typed: list[str], twice: bool
@@ -186,7 +188,7 @@ def test_habits_are_what_a_count_over_all_triples_gives(
         quads = [(s, p, o, EX + "g" if twice else None) for s, p, o in triples]
         world.add([(s, p, o) for s, p, o in triples] + [quad for quad in quads if quad[3]])
         world.add([(thing, RDF.type, EX + "T") for thing in typed])
-        form = world.form(types=EX + "T")
+        form = world.entities.form(types=EX + "T")
     held: dict[str, dict[str, set[Any]]] = defaultdict(lambda: defaultdict(set))
     for s, p, o in triples:
         if s in typed:

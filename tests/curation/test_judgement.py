@@ -1,4 +1,4 @@
-"""World.duplicates on sources that write one thing differently, and on names full of siblings."""
+"""World.curation.duplicates on sources that write one thing differently, and on names full of siblings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of(world: World, *names: str) -> list[Duplicate]:
     """The pairs of these two entities, whatever their score."""
     return [
         pair
-        for pair in world.duplicates(score=0.0)
+        for pair in world.curation.duplicates(score=0.0)
         if {str(one).removeprefix("http://ex/") for one in pair.subjects} == set(names)
     ]
 
@@ -47,13 +47,13 @@ VERSIONS = [f"Ferry {major}.{minor}" for major in (1, 2, 3) for minor in range(5
 @pytest.mark.parametrize("labels", [RISKS, WORDS, GRADES, STAGES, LANDS, VERSIONS])
 def test_siblings_of_one_scheme_are_no_twins(labels: list[str]) -> None:
     with made(concepts(labels)) as world:
-        assert [pair.message for pair in world.duplicates(score=0.5)] == []
+        assert [pair.message for pair in world.curation.duplicates(score=0.5)] == []
 
 
 def test_a_twin_among_siblings_is_found() -> None:
     labels = [*RISKS, "RISK (S:3 - L:4)", *STAGES, "Stage IIA melanoma"]
     with made(concepts(labels)) as world:
-        found = {frozenset(map(str, pair.subjects)) for pair in world.duplicates(score=0.5)}
+        found = {frozenset(map(str, pair.subjects)) for pair in world.curation.duplicates(score=0.5)}
         twins = {("c13", "c25"), ("c30", "c33")}
         assert found == {frozenset(f"http://ex/{name}" for name in twin) for twin in twins}
 
@@ -82,7 +82,7 @@ def shops() -> str:
 
 def test_codes_are_found_in_all_texts_without_their_punctuation() -> None:
     with made(shops()) as world:
-        found = world.duplicates(between=("default", "ex:shop"), score=0.5)
+        found = world.curation.duplicates(between=("default", "ex:shop"), score=0.5)
         pairs = {tuple(sorted(str(one)[10:] for one in pair.subjects)) for pair in found}
         right = {(f"a{at}", f"b{at}") for at in range(60)}
         assert len(pairs & right) >= 54

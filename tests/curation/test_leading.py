@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def step(choose: random.Random, world: worlds.World, model: Model, done: list[An
     elif what == "merge":
         kept_name, *olds = choose.sample(NAMES, choose.choice([2, 2, 3]))
         try:
-            change = world.merge(kept_name, *olds, conflicts="report")
+            change = world.curation.merge(kept_name, *olds, conflicts="report")
         except ValueError:  # one already, or nothing about it
             return
         model.merge(kept_name, olds)
@@ -128,7 +129,7 @@ def step(choose: random.Random, world: worlds.World, model: Model, done: list[An
         ):
             return  # the last merge first
         try:
-            change = world.split(number) if what == "split" else world.undo(number)
+            change = world.curation.split(number) if what == "split" else world.undo(number)
         except (worlds.ConflictError, worlds.errors.ArgumentError):  # changed since, or no merge
             return
         if was != now:
@@ -162,7 +163,7 @@ def test_what_is_shown_is_what_came_led_to_where_names_lead(seed: int, long: boo
 
 
 @pytest.mark.parametrize("follow", [True, False])
-@pytest.mark.parametrize("back", ["undo", "split"])
+@pytest.mark.parametrize("back", ["undo", "curation.split"])
 def test_a_merge_is_taken_back_and_made_again_any_number_of_times(follow: bool, back: str) -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
@@ -177,13 +178,13 @@ def test_a_merge_is_taken_back_and_made_again_any_number_of_times(follow: bool, 
         )
         world.add([("ex:b", "ex:p", 1), ("ex:b", "ex:born", 1930)])
         apart = quads_of(world)
-        world.merge("ex:a", "ex:b")
+        world.curation.merge("ex:a", "ex:b")
         joined = quads_of(world)
-        last = getattr(world, back)(3).revision
+        last = attrgetter(back)(world)(3).revision
         for turn in range(7):
             assert quads_of(world) == (apart, joined)[turn % 2], turn
             last = world.undo(last).revision
-        world.split(3)
+        world.curation.split(3)
         assert quads_of(world) == apart
         assert world.check().ok
 
@@ -200,7 +201,7 @@ def world() -> Any:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         world.load(DATA.encode(), format="turtle")
-        world.merge("ex:a", "ex:b")
+        world.curation.merge("ex:a", "ex:b")
         yield world
 
 
@@ -223,25 +224,25 @@ def test_every_way_in_leads_to_the_kept_name(world: worlds.World, tmp_path: Path
     rdf = tmp_path / "r" / "r.ttl"
     rdf.parent.mkdir()
     rdf.write_text(DATA.replace("ex:b a", "ex:b ex:seen 1 ; a"), "utf-8")
-    first = world.propose(add=[("ex:b", "ex:by", '"proposal"')])
+    first = world.proposals.add(add=[("ex:b", "ex:by", '"proposal"')])
     ways: dict[str, Any] = {
         "add": lambda: world.add([("ex:b", "ex:by", '"add"')]),
         "edit": lambda: world.edit(add=[("ex:b", "ex:by", '"edit"')]),
         "update": lambda: world.update('INSERT DATA { ex:b ex:by "update" }'),
-        "accept": lambda: world.accept(first.id),
-        "patch": lambda: world.apply_patch(f'A <{EX}b> <{EX}by> "patch" .\n'.encode()),
-        "document": lambda: world.add_document("ex:b", "A text.", graph="ex:docs"),
+        "accept": lambda: world.proposals.accept(first.id),
+        "patch": lambda: world.revisions.apply(f'A <{EX}b> <{EX}by> "patch" .\n'.encode()),
+        "document": lambda: world.sources.add_document("ex:b", "A text.", graph="ex:docs"),
     }
     for name, way in ways.items():
         change = way()
         assert change.revision is not None, name
         assert "b" not in subjects(world), name
     graph = str(world.sources.add(str(rdf.parent), "rdf", kind="rdf").graph)
-    (told,) = world.sync("rdf")
+    (told,) = world.sources.sync("rdf")
     assert any(f"<{EX}b> is <{EX}a>" in note for note in told.notes)
     assert subjects(world, graph) == {"a"}
     rdf.write_text(DATA, "utf-8")  # a row of the old name goes
-    world.sync("rdf")
+    world.sources.sync("rdf")
     assert world.count("ex:a", "ex:seen") == 0
     assert world.check().ok
 
@@ -249,18 +250,18 @@ def test_every_way_in_leads_to_the_kept_name(world: worlds.World, tmp_path: Path
 def test_a_split_gives_back_what_came_since_under_the_old_name(world: worlds.World) -> None:
     world.add([("ex:b", "ex:p", 1), ("ex:a", "ex:p", 1), ("ex:a", "ex:p", 2), ("ex:x", "ex:to", "ex:b")])
     world.remove([("ex:b", "skos:notation", '"b"')])
-    split = world.split(2)
+    split = world.curation.split(2)
     assert {str(quad[2]).removeprefix(EX) for quad in world.quads("ex:b", "ex:p")} == {"1"}
     assert world.count("ex:a", "ex:p") == 2
     assert world.count("ex:x", "ex:to", "ex:b") == 1
     assert world.count(None, "skos:notation") == 0, "it was removed under its old name"
     assert [str(quad[2]) for quad in split.unassigned] == ["2"] or len(split.unassigned) == 2
-    assert [(one.same, one.how) for one in world.decisions()] == [(False, "split")]
+    assert [(one.same, one.how) for one in world.curation.decisions()] == [(False, "split")]
 
 
 def test_a_removal_that_is_undone_after_a_split_gives_back_what_came(world: worlds.World) -> None:
     removed = world.remove([("ex:a", "skos:notation", '"b"')])
-    world.split(2)
+    world.curation.split(2)
     world.undo(removed.revision or 0)
     assert world.count("ex:b", "skos:notation") == 1
     assert world.count("ex:a", "skos:notation") == 0
@@ -274,7 +275,7 @@ ONE = [("ex:b", "ex:p", 1), ("ex:c", "ex:p", 1)]  # which stand as one quad of e
 def twice(world: worlds.World) -> worlds.World:
     """Two entities were merged into one."""
     world.add([("ex:c", "ex:p", 0)])
-    world.merge("ex:a", "ex:c")
+    world.curation.merge("ex:a", "ex:c")
     return world
 
 
@@ -321,7 +322,7 @@ def test_an_undo_takes_away_what_came_again_since_and_leaves_what_came_otherwise
 def test_a_merge_that_is_undone_leaves_what_came_since_under_the_kept_name() -> None:
     with worlds.open(embedder=None) as world:
         world.add([("urn:b", "urn:p", 1), ("urn:a", "urn:q", 1)])
-        merge = world.merge("urn:a", "urn:b")
+        merge = world.curation.merge("urn:a", "urn:b")
         world.add([("urn:a", "urn:p", 1)])
         world.undo(merge.revision or 0)
         assert (world.count("urn:a", "urn:p"), world.count("urn:b", "urn:p")) == (1, 1)
@@ -331,7 +332,7 @@ def test_a_removal_comes_back_by_a_predicate_that_was_merged_since(twice: worlds
     twice.add([("ex:c", "ex:d", 1), ("ex:a", "ex:d", 1)])
     removed = twice.remove([("ex:a", "ex:d", 1)])
     twice.add([("ex:d", "ex:p", 2)])
-    twice.merge("ex:a", "ex:d")
+    twice.curation.merge("ex:a", "ex:d")
     twice.undo(removed.revision or 0)
     assert (twice.count(None, "ex:d"), twice.count("ex:a", "ex:a")) == (0, 1)
 
@@ -351,7 +352,7 @@ def test_the_policy_lets_names_stand_as_they_come(world: worlds.World) -> None:
     assert change.added == 4
     assert change.notes == (f"4 quads about merged entities were written under their old names: <{EX}b> is <{EX}a>",)
     assert subjects(world) == {"a", "b"}
-    check = next(one for one in world.report().checks if one.name == "merged name")
+    check = next(one for one in world.curation.report().checks if one.name == "merged name")
     assert (check.level, check.count) == ("warning", 1)
 
 
@@ -371,6 +372,6 @@ def test_a_quad_about_a_redirect_leads_nowhere(world: worlds.World) -> None:
     assert world.count("ex:r", "ex:note") == 1
     assert world.count("ex:x", "ex:about", "ex:r") == 1
     assert [str(quad[2]) for quad in world.quads("ex:a", "ex:q")] == ["3"]
-    world.split(2)
+    world.curation.split(2)
     assert world.count("ex:b", "ex:q") == 1
     assert world.check().ok

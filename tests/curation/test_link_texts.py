@@ -43,38 +43,38 @@ ALL = {("note", "Lang"), ("note", "Metropolis"), ("essay", "Metropolis")}
 
 
 def test_texts_are_linked_as_one_revision(films: World) -> None:
-    tried = films.link_texts(dry_run=True)
+    tried = films.curation.link_texts(dry_run=True)
     assert len(tried.added) == 3
     assert links(films) == set()
-    change = films.link_texts(author="ann", message="links")
+    change = films.curation.link_texts(author="ann", message="links")
     assert (change.added, change.removed) == (3, 0)
     assert links(films) == ALL, "neither a class nor the entity of a text itself"
     assert films.history(1)[0].author == "ann"
-    assert films.link_texts().revision is None
+    assert films.curation.link_texts().revision is None
     films.undo(films.history(1)[0].revision)
     assert links(films) == set()
 
 
 def test_types_and_scores_narrow_the_links(films: World) -> None:
-    films.link_texts(types="ex:Film")
+    films.curation.link_texts(types="ex:Film")
     assert links(films) == {("note", "Metropolis"), ("essay", "Metropolis")}
-    films.link_texts(score=1.0)
+    films.curation.link_texts(score=1.0)
     assert links(films) == set(), "the graph is made anew as a whole"
 
 
 def test_links_can_be_proposed(films: World) -> None:
-    proposed = films.link_texts(propose=True, author="ann", message="of all texts")
+    proposed = films.curation.link_texts(propose=True, author="ann", message="of all texts")
     assert (proposed.revision, links(films)) == (None, set())
-    [one] = films.proposals(kind="mentions")
+    [one] = films.proposals.list(kind="mentions")
     assert (one.id, one.author, len(one.added)) == (proposed.proposal, "ann", 3)
-    films.accept(one.id)
+    films.proposals.accept(one.id)
     assert links(films) == ALL
-    assert films.link_texts(propose=True).proposal is None
+    assert films.curation.link_texts(propose=True).proposal is None
 
 
 def test_writes_keep_the_links_in_step(films: World) -> None:
     films.policy = films.policy.with_(mentions=True)
-    films.link_texts()
+    films.curation.link_texts()
     change = films.add([("ex:review", "ex:text", '"Fritz Lang at his best."')])
     assert (change.added, links(films)) == (2, ALL | {("review", "Lang")})
     films.undo(films.history(1)[0].revision)
@@ -109,7 +109,7 @@ def test_a_policy_of_classes_links_their_instances_alone(films: World) -> None:
     films.policy = films.policy.with_(mentions={EX + "Film"})
     films.add([("ex:review", "ex:text", '"Fritz Lang made Metropolis."')])
     assert links(films) == {("review", "Metropolis")}
-    assert worlds.TextPolicy.from_json(films.policy.to_json()) == films.policy
+    assert worlds.records.TextPolicy.from_json(films.policy.to_json()) == films.policy
 
 
 def test_an_entity_that_gets_its_class_later_is_linked_from_older_texts(films: World) -> None:
@@ -136,9 +136,9 @@ def test_writes_of_a_scope_are_not_followed(films: World) -> None:
     assert (change.added, links(films)) == (1, set())
     scope.undo(scope.history(1)[0].revision)
     with pytest.raises(ReadOnlyError):
-        scope.link_texts()
+        scope.curation.link_texts()
     with pytest.raises(ReadOnlyError):
-        films.at(1).link_texts()
+        films.at(1).curation.link_texts()
 
 
 def test_a_search_walks_along_the_links(films: World) -> None:
@@ -149,7 +149,7 @@ def test_a_search_walks_along_the_links(films: World) -> None:
         for hit in films.search(question, ranking=worlds.Ranking(related=True), mode="text", limit=10)
         if hit.path
     ]
-    films.link_texts()
+    films.curation.link_texts()
     after = [
         str(hit.subject)
         for hit in films.search(question, ranking=worlds.Ranking(related=True), mode="text", limit=10)
@@ -187,9 +187,9 @@ def test_links_in_step_are_those_of_a_call(
                     for adds, subject, (predicate, value) in acts:
                         quad = (f"ex:{subject}", predicate, value)
                         (world.add if adds else world.remove)([quad])
-        plain.link_texts(types=of)
+        plain.curation.link_texts(types=of)
         assert links(kept) == links(plain)
-        assert kept.link_texts().revision is None
+        assert kept.curation.link_texts().revision is None
 
 
 # --- the doors --------------------------------------------------------------------------------------------------------

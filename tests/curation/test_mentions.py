@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import rdflib
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -39,12 +39,12 @@ def world() -> Iterator[World]:
 
 
 def told(world: World, text: object, **options: object) -> list[tuple[str, str]]:
-    return [(one.text, str(one.iri).removeprefix(EX)) for one in world.mentions(text, **options)]
+    return [(one.text, str(one.iri).removeprefix(EX)) for one in world.entities.mentions(text, **options)]
 
 
 def test_names_are_found_with_their_offsets(world: World) -> None:
     text = "Yesterday NEIL ARMSTRONG, the first man, saw a cafe in France's south."
-    found = world.mentions(text)
+    found = world.entities.mentions(text)
     assert [str(one.iri).removeprefix(EX) for one in found] == ["neil", "neil", "cafe", "france"]
     assert all(text[one.start : one.end] == one.text for one in found)
     assert all(one.confidence > 0.5 for one in found)
@@ -71,7 +71,7 @@ def test_what_is_a_name(world: World, text: str, expected: list[tuple[str, str]]
 
 def test_the_words_around_tell_namesakes_apart(world: World) -> None:
     text = "He came to Paris, a town in Texas. She is in Paris, the capital on the Seine."
-    found = [one for one in world.mentions(text) if one.text == "Paris"]
+    found = [one for one in world.entities.mentions(text) if one.text == "Paris"]
     assert [str(one.iri) for one in found] == [EX + "texan", EX + "paris"]
     for one in found:
         assert len(one.candidates) == 2
@@ -82,7 +82,7 @@ def test_the_words_around_tell_namesakes_apart(world: World) -> None:
 def test_confidence_is_that_of_resolve(world: World) -> None:
     for name in ("France", "Paris", "neil armstrong"):
         resolved = world.resolve(name).candidates[0]
-        assert world.mentions(f"“{name}”")[0].confidence == pytest.approx(resolved.confidence, abs=0.05)
+        assert world.entities.mentions(f"“{name}”")[0].confidence == pytest.approx(resolved.confidence, abs=0.05)
 
 
 def test_types_narrow_whom_a_name_means_but_not_what_is_a_name(world: World) -> None:
@@ -91,7 +91,7 @@ def test_types_narrow_whom_a_name_means_but_not_what_is_a_name(world: World) -> 
 
 
 def test_a_document_is_read_without_itself(world: World) -> None:
-    found = world.mentions("ex:doc")
+    found = world.entities.mentions("ex:doc")
     assert {(one.text, str(one.iri).removeprefix(EX)) for one in found} == {
         ("Neil Armstrong", "neil"),
         ("Paris", "paris"),
@@ -103,15 +103,15 @@ def test_a_document_is_read_without_itself(world: World) -> None:
         assert one.quad[:4] in set(world.quads("ex:doc"))
         assert one.quad.revision == 1
         assert one.to_dict()["quad"]["revision"] == 1
-    assert world.mentions(rdflib.URIRef(EX + "doc")) == found
+    assert world.entities.mentions(rdflib.URIRef(EX + "doc")) == found
 
 
 def test_what_is_no_document_is_a_text(world: World) -> None:
     assert told(world, "France") == [("France", "france")]
     assert told(world, "nothing:here") == []
-    assert world.mentions(rdflib.URIRef(EX + "unknown")) == []
+    assert world.entities.mentions(rdflib.URIRef(EX + "unknown")) == []
     with pytest.raises((TypeError, ValueError)):
-        world.mentions(3)
+        world.entities.mentions(3)
 
 
 def test_names_follow_the_world(world: World) -> None:
@@ -141,6 +141,7 @@ def oracle(text: str, names: dict[str, set[str]]) -> list[tuple[int, int, frozen
     return sorted(kept)
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=8),
     st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", ", ", "-", " (", "\n"])), max_size=25),
@@ -152,7 +153,7 @@ def test_matching_is_that_of_the_oracle(names: list[str], pieces: list[tuple[str
     text = "".join(word + gap for word, gap in pieces)
     with worlds.open(embedder=None) as world:
         world.add((f"<{iri}>", "rdfs:label", rdflib.Literal(name)) for name, iris in by_name.items() for iri in iris)
-        found = world.mentions(rdflib.Literal(text))
+        found = world.entities.mentions(rdflib.Literal(text))
     assert [(one.start, one.end) for one in found] == [span[:2] for span in oracle(text, by_name)]
     for one, (_, _, entities) in zip(found, oracle(text, by_name), strict=True):
         assert {str(each.iri) for each in one.candidates} <= entities
@@ -165,12 +166,12 @@ def test_time_is_linear_in_the_text() -> None:
         world.policy = world.policy.with_(roles={EX + "called": "label"})
         world.load("\n".join(lines).encode(), format="ntriples")
         piece = "And then name 5 of 5 met name 6 of 706, of whom name and name 7 of said nothing. " * 50
-        world.mentions(piece)
+        world.entities.mentions(piece)
         # Collecting the garbage of all tests before may take longer than the text: the quickest of three counts.
         times = {1: math.inf, 16: math.inf}
         for size in (*times, *times, *times):
             started = time.process_time()
-            assert len(world.mentions(piece * size)) == 100 * size
+            assert len(world.entities.mentions(piece * size)) == 100 * size
             times[size] = min(times[size], time.process_time() - started)
         assert times[16] < 16 * 4 * max(times[1], 0.01)
 
@@ -185,7 +186,7 @@ def test_a_word_of_the_language_is_no_name_unless_the_sentence_speaks_for_it() -
         world.load((prefixes + entities + notes).encode(), format="turtle")
 
         def named(text: str) -> list[str]:
-            return [one.text for one in world.mentions(text)]
+            return [one.text for one in world.entities.mentions(text)]
 
         assert named("In that year a kite bit Ann Lee.") == ["kite", "Ann Lee"]  # a kite is in few texts
         assert named("The unit is the year.") == ["year"]

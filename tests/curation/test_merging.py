@@ -41,7 +41,7 @@ def values(world: worlds.World, subject: str, predicate: object) -> set[str]:
 
 
 def test_one_takes_the_place_of_the_other_everywhere(world: worlds.World) -> None:
-    change = world.merge("ex:kept", "ex:old", author="ann")
+    change = world.curation.merge("ex:kept", "ex:old", author="ann")
     assert change.revision == 2
     left = {quad for quad in quads_of(world) if str(iri("old")) in str(quad)}
     assert left == {ox.Quad(iri("old"), SAME, iri("kept"), REDIRECTS)}
@@ -63,7 +63,7 @@ def test_one_takes_the_place_of_the_other_everywhere(world: worlds.World) -> Non
 def test_the_old_name_leads_to_the_new_one(world: worlds.World) -> None:
     world.add([("ex:t", "rdf:type", "ex:old"), ("ex:t", "rdfs:label", '"Apollo"'), ("ex:a", "owl:sameAs", "ex:bob")])
     assert [hit.subject for hit in world.search("Apollo", types=["ex:old"])]
-    world.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:kept", "ex:old")
     assert str(world.describe("ex:old").iri) == EX + "kept"
     assert world.describe("ex:old").label == "Neil Armstrong"
     assert {str(hit.subject) for hit in world.search("Armstrong", subjects=["ex:old"])} == {EX + "kept"}
@@ -76,64 +76,64 @@ def test_the_old_name_leads_to_the_new_one(world: worlds.World) -> None:
 
 
 def test_chains_lead_to_their_end(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old")
-    world.merge("ex:bob", "ex:kept")
+    world.curation.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:bob", "ex:kept")
     assert str(world.describe("ex:old").iri) == EX + "bob"
     with pytest.raises(worlds.ConflictError, match="split that first"):
-        world.split(2)
-    world.split(3)
+        world.curation.split(2)
+    world.curation.split(3)
     assert str(world.describe("ex:old").iri) == EX + "kept"
-    world.split(2)
+    world.curation.split(2)
     assert str(world.describe("ex:old").iri) == EX + "old"
     assert {quad for quad in quads_of(world) if quad.graph_name == REDIRECTS} == set()
 
 
 def test_what_is_said_of_a_merged_entity_afterwards_is_split_with_the_rest(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:kept", "ex:old")
     world.add([("ex:old", "ex:knows", "ex:kept"), ("ex:old", "ex:flew", '"X-15"'), ("ex:bob", "ex:likes", "ex:bob")])
     assert values(world, "ex:kept", "ex:flew") == {"X-15"}
     before = quads_of(world)
-    change = world.merge("ex:bob", "ex:kept")
+    change = world.curation.merge("ex:bob", "ex:kept")
     assert values(world, "ex:bob", "ex:flew") == {"X-15"}
     assert change.revision is not None
-    world.split(change.revision)
+    world.curation.split(change.revision)
     assert quads_of(world) == before
-    world.split(2)
+    world.curation.split(2)
     assert values(world, "ex:old", "ex:flew") == {"X-15"}
     assert values(world, "ex:old", "ex:knows") == {"kept"}
 
 
 def test_the_name_of_a_merged_entity_stands_for_the_one_that_was_kept(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:kept", "ex:old")
     world.add([("ex:old", "ex:flew", '"X-15"')])
-    world.merge("ex:bob", "ex:old")
+    world.curation.merge("ex:bob", "ex:old")
     assert values(world, "ex:bob", "ex:flew") == {"X-15"}
     assert str(world.describe("ex:kept").iri) == str(world.describe("ex:old").iri) == EX + "bob"
 
 
 def test_the_other_redirect(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old", redirect="dcterms:isReplacedBy")
+    world.curation.merge("ex:kept", "ex:old", redirect="dcterms:isReplacedBy")
     assert world.count("ex:old", "dcterms:isReplacedBy", "ex:kept", REDIRECTS.value) == 1
     assert world.describe("ex:old").label == "Neil Armstrong"
 
 
 def test_conflicts_are_told_and_settled(world: worlds.World) -> None:
-    diff = world.merge("ex:kept", "ex:old", dry_run=True)
+    diff = world.curation.merge("ex:kept", "ex:old", dry_run=True)
     assert diff.notes[0].startswith(f"<{EX}born>, which is functional, has 2 values: 1930, 1931; all stay")
     with pytest.raises(worlds.ConflictError, match="do not agree"):
-        world.merge("ex:kept", "ex:old", conflicts="refuse")
+        world.curation.merge("ex:kept", "ex:old", conflicts="refuse")
     for rule, left in (("report", {"1930", "1931"}), ("kept", {"1930"}), ("newest", {"1931"})):
         if rule == "newest":
             world.remove([("ex:old", "ex:born", 1931)])
             world.add([("ex:old", "ex:born", 1931)])
-        change = world.merge("ex:kept", "ex:old", conflicts=rule)  # type: ignore[call-overload]
+        change = world.curation.merge("ex:kept", "ex:old", conflicts=rule)  # type: ignore[call-overload]
         assert values(world, "ex:kept", "ex:born") == left
         (conflict,) = change.conflicts
         assert conflict.declared
         assert {int(value) for value in conflict.values} == {1930, 1931}
         assert (conflict.kept is None) is (rule == "report")
         assert change.revision is not None
-        world.split(change.revision)
+        world.curation.split(change.revision)
         assert values(world, "ex:old", "ex:born") == {"1931"}
         assert values(world, "ex:kept", "ex:born") == {"1930"}
 
@@ -141,7 +141,7 @@ def test_conflicts_are_told_and_settled(world: worlds.World) -> None:
 def test_what_is_functional_in_the_data_is_a_conflict_too(world: worlds.World) -> None:
     world.add([(f"ex:p{n}", "ex:height", n) for n in range(12)])
     world.add([("ex:p0", "ex:likes", f"ex:p{n}") for n in range(12)])
-    (conflict,) = world.merge("ex:p0", "ex:p1").conflicts
+    (conflict,) = world.curation.merge("ex:p0", "ex:p1").conflicts
     assert (str(conflict.predicate), conflict.declared) == (EX + "height", False)
     assert "which has one value elsewhere" in str(conflict)
 
@@ -149,36 +149,36 @@ def test_what_is_functional_in_the_data_is_a_conflict_too(world: worlds.World) -
 def test_the_world_s_own_names_for_other_names(world: worlds.World) -> None:
     world.add([("ex:bob", "schema:alternateName", '"Bobby"'), ("ex:bob", "schema:alternateName", '"Robert"')])
     world.add([("ex:bob", "skos:altLabel", '"B"')])
-    world.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:kept", "ex:old")
     assert values(world, "ex:kept", "schema:alternateName") == {"Armstrong, Neil"}
 
 
 def test_what_cannot_be_merged(world: worlds.World) -> None:
     with pytest.raises(ValueError, match="no quad names"):
-        world.merge("ex:kept", "ex:unheard")
+        world.curation.merge("ex:kept", "ex:unheard")
     with pytest.raises(ValueError, match="with itself"):
-        world.merge("ex:kept", "ex:kept")
+        world.curation.merge("ex:kept", "ex:kept")
     with pytest.raises(ValueError, match="takes the entity to keep"):
-        world.merge("ex:kept")
+        world.curation.merge("ex:kept")
     with pytest.raises(ValueError, match="redirect is"):
-        world.merge("ex:kept", "ex:old", redirect="owl:differentFrom")  # type: ignore[call-overload]
+        world.curation.merge("ex:kept", "ex:old", redirect="owl:differentFrom")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="conflicts must be one of"):
-        world.merge("ex:kept", "ex:old", conflicts="first")  # type: ignore[call-overload]
+        world.curation.merge("ex:kept", "ex:old", conflicts="first")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="conflicts must be one of"):
-        world.merge("ex:kept", "ex:old", conflicts="")  # type: ignore[call-overload]
+        world.curation.merge("ex:kept", "ex:old", conflicts="")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="merged nothing"):
-        world.split(1)
-    world.merge("ex:kept", "ex:old")
+        world.curation.split(1)
+    world.curation.merge("ex:kept", "ex:old")
     world.undo(2)
     with pytest.raises(worlds.ConflictError, match="was taken back by revision 3"):
-        world.split(2)
+        world.curation.split(2)
 
 
 def test_a_split_lists_what_came_since(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old")
+    world.curation.merge("ex:kept", "ex:old")
     world.add([("ex:kept", "ex:flew", '"X-15"'), ("ex:bob", "ex:met", "ex:kept"), ("ex:bob", "ex:met", "ex:y")])
     world.remove([("ex:kept", "rdfs:label", '"Armstrong Neil"@de')])
-    change = world.split(2)
+    change = world.curation.split(2)
     assert {str(quad[1]).removeprefix(EX) for quad in change.unassigned} == {"flew", "met"}
     assert values(world, "ex:old", "rdfs:label") == {"Armstrong, Neil"}, "the other was removed since"
     assert world.history(1)[0].undoes == 2
@@ -234,7 +234,9 @@ def round_trip(choose: random.Random) -> None:
         world.add([some_quad(choose) for _ in range(choose.randrange(5, 40))])
         world.add([ox.Quad(old, iri("p"), iri("z"), ox.DefaultGraph()) for old in olds])
         before = quads_of(world)
-        change = world.merge(kept, *sorted(olds, key=str), conflicts=choose.choice(["report", "kept", "newest"]))
+        change = world.curation.merge(
+            kept, *sorted(olds, key=str), conflicts=choose.choice(["report", "kept", "newest"])
+        )
         after = quads_of(world)
         redirects = {ox.Quad(old, SAME, kept, REDIRECTS) for old in olds}
         assert redirects <= after
@@ -255,7 +257,7 @@ def round_trip(choose: random.Random) -> None:
                         since.add(quad)
                         added.add(quad)
         assert change.revision is not None
-        split = world.split(change.revision)
+        split = world.curation.split(change.revision)
         images = {quad: fate(quad, after, olds, kept) for quad in before if quad not in after}
         back = {quad for quad, image in images.items() if image is None or image in since}
         made = {image for image in images.values() if image is not None and image not in before}
@@ -275,10 +277,10 @@ def test_what_was_merged_already_is_told_from_a_merge_with_itself() -> None:
         world.bind("ex", EX)
         world.add([("ex:a", "ex:p", 1), ("ex:b", "ex:p", 2)])
         with pytest.raises(ValueError, match="cannot be merged with itself"):
-            world.merge("ex:a", "ex:a")
-        world.merge("ex:a", "ex:b")
+            world.curation.merge("ex:a", "ex:a")
+        world.curation.merge("ex:a", "ex:b")
         with pytest.raises(ValueError, match="are one entity already"):
-            world.merge("ex:b", "ex:a")
+            world.curation.merge("ex:b", "ex:a")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +301,7 @@ def test_what_was_merged_already_is_told_from_a_merge_with_itself() -> None:
 def test_a_merge_that_would_close_a_circle_says_so(world: worlds.World, data: str, named: str | None) -> None:
     world.load((DATA.partition("ex:born")[0] + data).encode(), format="turtle")
     world.bind("skos", "http://www.w3.org/2004/02/skos/core#")
-    notes = world.merge("ex:u", "ex:x", dry_run=True).notes
+    notes = world.curation.merge("ex:u", "ex:x", dry_run=True).notes
     circle = [note for note in notes if note.startswith("it closes a circle of ")]
     if named is None:
         assert not circle
@@ -307,14 +309,14 @@ def test_a_merge_that_would_close_a_circle_says_so(world: worlds.World, data: st
     prefix, _, name = named.partition(":")
     assert [note.split(" ")[5] for note in circle] == [f"<{world.prefixes[prefix]}{name}>:"], notes
     with pytest.raises(worlds.ConflictError, match="it closes a circle"):
-        world.merge("ex:u", "ex:x")
+        world.curation.merge("ex:u", "ex:x")
 
 
 def test_a_split_takes_no_reifier_of_a_redirect_for_an_entity(world: worlds.World) -> None:
-    world.merge("ex:kept", "ex:old")
-    world.end(("ex:old", "owl:sameAs", "ex:kept", REDIRECTS))
-    merged = world.merge("ex:bob", "ex:kept")
+    world.curation.merge("ex:kept", "ex:old")
+    world.facts.end(("ex:old", "owl:sameAs", "ex:kept", REDIRECTS))
+    merged = world.curation.merge("ex:bob", "ex:kept")
     assert merged.revision is not None
-    world.split(merged.revision)
-    (apart,) = world.proposals(status="any")
+    world.curation.split(merged.revision)
+    (apart,) = world.proposals.list(status="any")
     assert list(map(str, apart.merged)) == [f"{EX}bob", f"{EX}kept"]

@@ -78,9 +78,9 @@ def test_night_after_night_nothing_is_merged_wrongly_or_twice(long: bool) -> Non
         world.load(own, format="nq", author="us")
         for night in range(10 if long else 3):
             world.load(theirs, format="nq", author="partner")
-            found = world.duplicates(between=(OWN, PARTNER), score=0.9)
-            proposals = world.propose_all(found, author="finder")
-            world.accept_all([one.id for one in proposals], reviewer="ann")
+            found = world.curation.duplicates(between=(OWN, PARTNER), score=0.9)
+            proposals = world.proposals.add_all(found, author="finder")
+            world.proposals.accept_all([one.id for one in proposals], reviewer="ann")
             merged += [frozenset(map(str, one.merged)) for one in proposals]
             assert set(merged) <= truth, set(merged) - truth
             assert len(merged) == len(set(merged)), "merged twice"

@@ -1,4 +1,4 @@
-"""World.report: what is planted is found, and each query gives what its check counted."""
+"""World.curation.report: what is planted is found, and each query gives what its check counted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from worlds import Solutions, World
+from worlds import World
 from worlds.errors import ArgumentError
 from worlds.extras.curation.findings.report import Check
+from worlds.records import Solutions
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oth: <http://other/> .
@@ -87,7 +88,7 @@ def made(data: str) -> World:
 def test_what_is_planted_is_found(name: str) -> None:
     level, data, count = PLANTED[name]
     with made(data) as world:
-        (check,) = (check for check in world.report() if check.name == name)
+        (check,) = (check for check in world.curation.report() if check.name == name)
         assert (check.level, check.count) == (level, count)
         assert len(check.examples) == count
         if name not in UNCOUNTED:
@@ -113,11 +114,12 @@ lines = st.one_of(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(lines, max_size=15), st.booleans())
 def test_each_query_gives_what_was_counted(data: list[tuple[str, str, str]], named: bool) -> None:
     triples = "\n".join(" ".join(line) + " ." for line in data)
     with made(f"GRAPH ex:g {{ {triples} }}" if named else triples) as world:
-        report = world.report()
+        report = world.curation.report()
         for check in report:
             if check.name not in UNCOUNTED:
                 assert rows(world, check) == check.count, (check.name, check.query)
@@ -126,7 +128,7 @@ def test_each_query_gives_what_was_counted(data: list[tuple[str, str, str]], nam
 
 def test_a_report_as_a_document() -> None:
     with made(PLANTED["ill-typed literal"][1] + 'ex:b rdfs:label "<b>|" .') as world:
-        report = world.report()
+        report = world.curation.report()
     assert report.fails()
     assert report.fails("info")
     assert not report.fails("never")
@@ -158,7 +160,7 @@ def test_the_health_of_a_world_over_its_revisions() -> None:
         world.undo(2)
         shape = b"[] sh:targetClass ex:C ; sh:property [ sh:path rdfs:label ; sh:maxCount 1 ] ."
         world.shapes.load((PREFIXES + "@prefix sh: <http://www.w3.org/ns/shacl#> . ").encode() + shape, format="turtle")
-        report = world.report(after=1, points=10)
+        report = world.curation.report(after=1, points=10)
         found = {one.name: (one.count, one.new) for one in report if one.count and one.level != "info"}
         assert found == {
             "contradiction": (2, 2),
@@ -176,9 +178,9 @@ def test_the_health_of_a_world_over_its_revisions() -> None:
         for point in report.points[:-1]:
             with worlds.open(":memory:", embedder=None) as before:  # the oracle: a world of the quads of then
                 before.add(world.at(point.revision).quads())
-                assert before.report().counts["error"] == point.counts["error"]
-                judged = sum(one.count for one in before.report() if one.name == "duplicate")
-                assert before.report().counts["warning"] - judged == point.counts["warning"]
+                assert before.curation.report().counts["error"] == point.counts["error"]
+                judged = sum(one.count for one in before.curation.report() if one.name == "duplicate")
+                assert before.curation.report().counts["warning"] - judged == point.counts["warning"]
         (cause,) = report.causes
         assert cause.count == 2
         page = report.to_html("kb")
@@ -190,21 +192,21 @@ def test_the_health_of_a_world_over_its_revisions() -> None:
         assert json.loads(json.dumps(report.to_dict()))["points"][0]["revision"] == 1
         for wrong in (-1, 101, True, "1"):
             with pytest.raises(ArgumentError):
-                world.report(points=wrong)  # type: ignore[arg-type]
+                world.curation.report(points=wrong)  # type: ignore[arg-type]
         with pytest.raises(ArgumentError, match="no revision 99"):
-            world.report(after=99)
+            world.curation.report(after=99)
 
 
 def test_likely_duplicates_are_counted() -> None:
     with made("".join(f'ex:{n} a ex:C ; rdfs:label "Grace Brewster Hopper" ; ex:born 1906 . ' for n in "ab")) as world:
-        found = {one.name: one for one in world.report()}
-        assert found["duplicate"].count == len(world.duplicates()) == 1
+        found = {one.name: one for one in world.curation.report()}
+        assert found["duplicate"].count == len(world.curation.duplicates()) == 1
         assert rows(world, found["duplicate"]) == 6
 
 
 def test_a_world_without_anything() -> None:
     with worlds.open(":memory:", embedder=None) as world:
-        report = world.report(points=10)
+        report = world.curation.report(points=10)
         assert report.points == ()
         assert (report.counts, str(report)) == ({"error": 0, "warning": 0, "info": 0}, "nothing was found")
         assert not report.fails("info")

@@ -35,21 +35,21 @@ def kept() -> worlds.World:
 def test_find_and_merge_the_duplicates_of_a_partners_import() -> None:
     with kept() as w:
         w.load(IMPORT, format="turtle", graph="ex:partner")
-        found = w.duplicates(between=("default", "ex:partner"))
+        found = w.curation.duplicates(between=("default", "ex:partner"))
         assert [set(pair.subjects) for pair in found] == [{EX.grace, EX.x1}]
         print(found[0].score, found[0].evidence, found[0].against)
-        (proposal,) = w.propose_all(found, author="finder")
-        w.accept(proposal.id, reviewer="ann")
-        assert not w.duplicates(between=("default", "ex:partner"))
+        (proposal,) = w.proposals.add_all(found, author="finder")
+        w.proposals.accept(proposal.id, reviewer="ann")
+        assert not w.curation.duplicates(between=("default", "ex:partner"))
         assert w.describe("ex:x1").label == "Grace Hopper"  # the old name leads on
-        assert {check.name: check.examples for check in w.report()}["missing label"] == ()
+        assert {check.name: check.examples for check in w.curation.report()}["missing label"] == ()
 
 
 def test_find_contradictions_with_who_wrote_them() -> None:
     with kept() as w:
         w.load(VOCABULARY, format="turtle")
         w.add([("ex:grace", "ex:born", '"1907-01-01"')], author="bob", message="from a blog")
-        (finding,) = (one for one in w.contradictions() if one.kind == "functional")
+        (finding,) = (one for one in w.curation.contradictions() if one.kind == "functional")
         wrote = {str(said.quad[2]): said.added.author for said in finding.quads if said.added}
         assert wrote == {"1906-12-09": "ann", "1907-01-01": "bob"}
 
@@ -57,7 +57,7 @@ def test_find_contradictions_with_who_wrote_them() -> None:
 def test_validate_against_shapes_before_a_change_is_kept() -> None:
     with kept() as w:
         w.shapes.load(SHAPES, format="turtle")
-        w.guard = "reject"
+        w.shapes.guard = "reject"
         with pytest.raises(worlds.ValidationError, match="a person is born once"):
             w.add([("ex:grace", "ex:born", '"1907-01-01"')], author="bob")
         assert w.count("ex:grace", "ex:born") == 1
@@ -67,9 +67,9 @@ def test_propose_links_for_unlinked_mentions() -> None:
     with kept() as w:
         w.add([(f"ex:p{n}", "ex:author", person) for n, person in enumerate(["ex:grace"] * 3)])
         w.add([("ex:p9", "ex:author", '"Grace Hopper"')], author="bob")
-        (link,) = w.suggest_links()
-        (proposal,) = w.propose_all([link], author="linker")
-        w.accept(proposal.id, reviewer="ann")
+        (link,) = w.curation.links()
+        (proposal,) = w.proposals.add_all([link], author="linker")
+        w.proposals.accept(proposal.id, reviewer="ann")
         assert w.count("ex:p9", "ex:author", "ex:grace") == 1
 
 
@@ -83,6 +83,6 @@ def test_correct_many_labels_with_preview_audit_and_undo() -> None:
             w.add([(s, p, rdflib.Literal(str(o).strip()), g) for s, p, o, g in untidy])
         entry = w.history(1)[0]
         assert (entry.author, entry.added, entry.removed) == ("ann", 2000, 2000)
-        assert {check.name: check.count for check in w.report()}["untidy label"] == 0
+        assert {check.name: check.count for check in w.curation.report()}["untidy label"] == 0
         w.undo(entry.revision)
-        assert {check.name: check.count for check in w.report()}["untidy label"] == 2000
+        assert {check.name: check.count for check in w.curation.report()}["untidy label"] == 2000

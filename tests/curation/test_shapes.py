@@ -42,10 +42,10 @@ def test_they_are_written_as_any_graph(shaped: World) -> None:
     assert shaped.history()[0].author == "ann"
     assert GRAPH in [str(graph) for graph in shaped.graphs()]
     assert shaped.count(graph=GRAPH) == 11
-    assert len(shaped.validate()) == 1
+    assert len(shaped.shapes.validate()) == 1
     triple = ("ex:PersonShape", "sh:targetNode", "ex:ann")
     assert shaped.shapes.remove([triple]).removed == 1
-    assert shaped.validate().conforms
+    assert shaped.shapes.validate().conforms
     assert shaped.shapes.add([triple], message="again").added == 1
     assert shaped.history()[0].message == "again"
     graph = shaped.shapes.to_rdflib()
@@ -56,7 +56,7 @@ def test_they_are_written_as_any_graph(shaped: World) -> None:
     assert revision is not None
     shaped.undo(revision)
     assert len(shaped.shapes) == 11
-    shaped.shapes = SHAPES.replace(b'"Ann", ', b"")
+    shaped.shapes.load(SHAPES.replace(b'"Ann", ', b""), mode="replace")
     assert len(shaped.shapes) == 10
     assert shaped.shapes.load(SHAPES, format="turtle", mode="replace", dry_run=True).added
     assert len(shaped.shapes) == 10
@@ -83,7 +83,7 @@ def test_they_are_no_text(shaped: World) -> None:
     assert not shaped.search("Ann", types=["ex:Person"], subclasses=True)
     shaped.remove([("ex:ann", "ex:name", '"the shape of a person"')])
     assert not shaped.search("shape", mode="text")
-    shaped.policy = worlds.TextPolicy(profiles=True)
+    shaped.policy = worlds.records.TextPolicy(profiles=True)
     assert not shaped.search("birth", mode="text")
     assert not shaped.search("PersonShape", mode="text")
 
@@ -115,7 +115,7 @@ def test_nothing_that_is_told_of_an_entity_is_from_them(shaped: World) -> None:
     assert not shaped.describe("ex:PersonShape")
     assert shaped.resolve("only a shape").outcome == "no match"
     assert [str(one.iri) for one in shaped.resolve("Ann").candidates] == ["http://ex/ann"]
-    assert not [quad for quad in shaped.neighbourhood("ex:ann").quads if "Shape" in str(quad.subject)]
+    assert not [quad for quad in shaped.entities.neighbourhood("ex:ann").quads if "Shape" in str(quad.subject)]
     assert "shacl" not in str((shaped.schema().classes, shaped.schema().predicates))
     assert "Shape" not in shaped.context("Ann Person birth").text
 
@@ -129,4 +129,4 @@ def test_they_are_kept_in_the_file_and_exported(path: Path, tmp_path: Path) -> N
         assert len(world.shapes) == 11
     with worlds.open(embedder=None) as world:
         world.load(tmp_path / "all.nq")
-        assert (len(world.shapes), len(world.validate())) == (11, 1)
+        assert (len(world.shapes), len(world.shapes.validate())) == (11, 1)

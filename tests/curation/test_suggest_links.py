@@ -50,20 +50,20 @@ def told(found: object) -> set[tuple[str, ...]]:
 
 
 def test_literals_and_texts_that_name_entities(world: World) -> None:
-    found = world.suggest_links()
+    found = world.curation.links()
     assert told(found) == {
         ("m2", "operator", "nasa"),  # and not the book
         ("m3", "operator", "esa"),  # by a sibling
     }
     assert found.counts == {"link": 2}
-    unsure = world.suggest_links(score=0.0)  # one text is no evidence
+    unsure = world.curation.links(score=0.0)  # one text is no evidence
     assert told(unsure) - told(found) == {("d2", "subject", "esa")}
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert all(isinstance(one, Link) and one.kind == "link" for one in found)
 
 
 def test_a_link_cites_its_text_and_says_what_to_write(world: World) -> None:
-    links = [one for one in world.suggest_links(score=0.0) if isinstance(one, Link)]
+    links = [one for one in world.curation.links(score=0.0) if isinstance(one, Link)]
     by_subject = {local(one.subject): one for one in links}
     for one in by_subject.values():
         (said,) = one.quads
@@ -80,21 +80,21 @@ def test_a_link_cites_its_text_and_says_what_to_write(world: World) -> None:
     for link in links:
         world.remove(link.remove)
         world.add([tuple(part for part in quad if part is not None) for quad in link.add])
-    assert not world.suggest_links()
-    assert not told(world.suggest_links(score=0.0)) & told(links)
+    assert not world.curation.links()
+    assert not told(world.curation.links(score=0.0)) & told(links)
 
 
 def test_what_is_looked_at_can_be_narrowed(world: World) -> None:
     world.add([("ex:m7", "ex:operator", Literal("ESA"), "ex:g")])
-    assert told(world.suggest_links(graphs="ex:g")) == {("m7", "operator", "esa")}
-    assert told(world.suggest_links(predicates="ex:operatorName")) == {("m3", "operator", "esa")}
-    assert len(world.suggest_links(limit=1)) == 1
-    assert not world.suggest_links(score=1)
-    assert all(one.score >= 0.65 for one in world.suggest_links(score=0.65))
-    (link,) = world.suggest_links(graphs=["ex:g"])
+    assert told(world.curation.links(graphs="ex:g")) == {("m7", "operator", "esa")}
+    assert told(world.curation.links(predicates="ex:operatorName")) == {("m3", "operator", "esa")}
+    assert len(world.curation.links(limit=1)) == 1
+    assert not world.curation.links(score=1)
+    assert all(one.score >= 0.65 for one in world.curation.links(score=0.65))
+    (link,) = world.curation.links(graphs=["ex:g"])
     assert str(link.add[0][3]) == EX + "g"
     with pytest.raises(ValueError, match="score"):
-        world.suggest_links(score=2)
+        world.curation.links(score=2)
 
 
 def test_texts_link_by_schema_mentions_where_nothing_else_does() -> None:
@@ -105,12 +105,12 @@ def test_texts_link_by_schema_mentions_where_nothing_else_does() -> None:
         ex:d dct:abstract "A paper by Ann Lee." .
         """
         world.load((PREFIXES + turtle).encode(), format="turtle")
-        (link,) = world.suggest_links()
+        (link,) = world.curation.links()
         assert told([link]) == {("d", "mentions", "a")}
-        assert told(world.suggest_links(predicates=["dct:abstract"])) == {("d", "mentions", "a")}
-        assert not world.suggest_links(predicates=["dct:title"])
+        assert told(world.curation.links(predicates=["dct:abstract"])) == {("d", "mentions", "a")}
+        assert not world.curation.links(predicates=["dct:title"])
     with worlds.open(embedder=None) as world:
-        assert not world.suggest_links()
+        assert not world.curation.links()
 
 
 FILMS = [("Ann", "Lee"), ("Bob", "Ray"), ("Carla", "Voss"), ("David", "Kern"), ("Eva", "Holm")]
@@ -134,24 +134,24 @@ def test_a_probability_is_how_often_such_a_text_speaks_of_the_link() -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         world.load((PREFIXES + films(60)).encode(), format="turtle")
-        found = world.suggest_links()
+        found = world.curation.links()
         expected = {(f"f{n}", "director", f"p{n % 25}") for n in range(57, 60)}
         expected |= {(f"p{(n * 7 + 3) % 25}", "playsIn", f"f{n}") for n in range(57, 60)}  # from the one who is named
         assert told(found) == expected
         assert all(one.score > 0.85 for one in found)
         assert all(re.search(r"3 links: .* in (\d\d) of \1 similar cases", one.message) for one in found)
-        assert not {one for one in told(world.suggest_links(score=0.1)) if "jan" in one}
+        assert not {one for one in told(world.curation.links(score=0.1)) if "jan" in one}
     with worlds.open(embedder=None) as world:  # two are no evidence
         world.bind("ex", EX)
         world.load((PREFIXES + films(5)).encode(), format="turtle")
-        assert not world.suggest_links(score=0.7)
+        assert not world.curation.links(score=0.7)
 
 
 def test_what_has_its_one_value_gets_no_other() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
         world.add([(EX + "f59", EX + "director", EX + "p0")])
-        assert "f59" not in {one for one, by, _ in told(world.suggest_links(score=0.0)) if by == "director"}
+        assert "f59" not in {one for one, by, _ in told(world.curation.links(score=0.0)) if by == "director"}
 
 
 def test_what_is_named_and_has_its_one_value_gets_no_other() -> None:
@@ -159,9 +159,9 @@ def test_what_is_named_and_has_its_one_value_gets_no_other() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(25) + known).encode(), format="turtle")
         later(world, 1)  # by p0, who is known for another film
-        assert {one for one, by, _ in told(world.suggest_links(score=0.0)) if by == "knownFor"} <= {"jan"}
+        assert {one for one, by, _ in told(world.curation.links(score=0.0)) if by == "knownFor"} <= {"jan"}
         world.remove(list(world.quads(EX + "p0", EX + "knownFor")))
-        found = {one for one in told(world.suggest_links(score=0.0)) if one[:2] == ("p0", "knownFor")}
+        found = {one for one in told(world.curation.links(score=0.0)) if one[:2] == ("p0", "knownFor")}
         assert found == {("p0", "knownFor", "f0"), ("p0", "knownFor", "n1")}
 
 
@@ -207,7 +207,7 @@ def test_no_link_follows_along_a_hierarchy_or_closes_a_circle(link: str, turned:
     chain += "\n".join(f"{high} {link} {low} ." if turned else f"{low} {link} {high} ." for low, high in pairs)
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + chain).encode(), format="turtle")
-        found = {frozenset((one, other)) for one, _, other in told(world.suggest_links(score=0.0))}
+        found = {frozenset((one, other)) for one, _, other in told(world.curation.links(score=0.0))}
         assert frozenset(("new", "c")) in found
         assert frozenset(("a", "c")) not in found  # it follows, and the other way round it would be a circle
 
@@ -217,14 +217,14 @@ def test_a_link_that_another_property_says_is_not_missing() -> None:
         turtle = concepts("ex:near").replace("ex:l3 ex:near ex:h3 .", said + " ex:l3 ex:near ex:x .")
         with worlds.open(embedder=None) as world:
             world.load((PREFIXES + turtle).encode(), format="turtle")
-            found = told(world.suggest_links(score=0.0))
+            found = told(world.curation.links(score=0.0))
             assert not [one for one in found if {one[0], one[2]} == {"l3", "h3"} and one[1] == "near"], said
 
 
 def test_a_link_has_support() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
-        assert not [one for one in world.suggest_links(score=0.0) if "in 0 of" in one.message]
+        assert not [one for one in world.curation.links(score=0.0) if "in 0 of" in one.message]
 
 
 def test_what_stands_above_is_inherited() -> None:
@@ -267,7 +267,7 @@ def test_links_that_one_rule_explains_are_one_finding() -> None:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
         world.remove(list(world.quads(EX + "f5", EX + "director")))
         world.add([(EX + "f5", EX + "director", EX + "p6")])  # and not whom the text names
-        found = [one for one in world.suggest_links(score=0.5) if isinstance(one, Link)]
+        found = [one for one in world.curation.links(score=0.5) if isinstance(one, Link)]
         assert sorted((local(one.predicate), one.count) for one in found) == [("director", 3), ("playsIn", 3)]
         director = next(one for one in found if local(one.predicate) == "director")
         assert director.cases == director.support + 1  # each film whose text names a person after "directed"
@@ -290,22 +290,22 @@ def later(world: World, number: int) -> None:
 def test_a_rule_that_was_accepted_is_followed() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
-        proposals = world.propose_all(world.suggest_links(), author="finder")
+        proposals = world.proposals.add_all(world.curation.links(), author="finder")
         assert len(proposals) == 2
-        assert not world.propose_all(world.suggest_links()), "they wait"
-        world.accept_all([one.id for one in proposals], reviewer="ann")
+        assert not world.proposals.add_all(world.curation.links()), "they wait"
+        world.proposals.accept_all([one.id for one in proposals], reviewer="ann")
         assert len(rule_quads(world)) == 2
-        assert not world.suggest_links(), "there are none any more"
+        assert not world.curation.links(), "there are none any more"
         later(world, 1)
-        found = world.suggest_links()
+        found = world.curation.links()
         assert told(found) == {("n1", "director", "p0"), ("p6", "playsIn", "n1")}
         assert all(isinstance(one, Link) and one.follows and one.count == 1 for one in found)
-        followed = world.propose_all(found, author="finder")
+        followed = world.proposals.add_all(found, author="finder")
         assert [one.status for one in followed] == ["accepted", "accepted"]
         assert world.count(EX + "n1", EX + "director", EX + "p0") == 1
-        assert not world.suggest_links()
+        assert not world.curation.links()
         later(world, 2)
-        waiting = world.propose_all(world.suggest_links(), follow=False)  # who may not write
+        waiting = world.proposals.add_all(world.curation.links(), follow=False)  # who may not write
         assert [one.status for one in waiting] == ["open", "open"]
         assert world.count(EX + "n2", EX + "director") == 0
 
@@ -313,33 +313,33 @@ def test_a_rule_that_was_accepted_is_followed() -> None:
 def test_a_rule_that_was_rejected_or_taken_back_is_not_followed() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
-        first, second = world.propose_all(world.suggest_links())
-        world.reject(first.id, "no")
-        change = world.accept(second.id)
+        first, second = world.proposals.add_all(world.curation.links())
+        world.proposals.reject(first.id, "no")
+        change = world.proposals.accept(second.id)
         later(world, 1)
-        assert len(world.suggest_links()) == 1, "the rule that was rejected explains nothing any more"
+        assert len(world.curation.links()) == 1, "the rule that was rejected explains nothing any more"
         assert change.revision is not None
         world.undo(change.revision)
         assert not rule_quads(world)
-        assert world.proposal(second.id).status == "open"
-        assert not world.propose_all(world.suggest_links()), "it waits again"
-        world.accept(second.id)
+        assert world.proposals.get(second.id).status == "open"
+        assert not world.proposals.add_all(world.curation.links()), "it waits again"
+        world.proposals.accept(second.id)
         world.remove(list(world.quads(graph="urn:worlds:links")))
         later(world, 2)
-        assert not world.suggest_links(), "whoever takes a rule away wants it no more"
+        assert not world.curation.links(), "whoever takes a rule away wants it no more"
 
 
 def test_a_link_that_a_reviewer_took_out_does_not_come_back() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
-        proposals = world.propose_all(world.suggest_links())
+        proposals = world.proposals.add_all(world.curation.links())
         one = next(one for one in proposals if "director" in str(one.why))
         kept = [quad for quad in one.added if local(quad[0]) != "f58"]
         assert len(kept) == len(one.added) - 1
-        world.amend(one.id, add=kept, why="not this one")
-        world.accept(one.id)
+        world.proposals.amend(one.id, add=kept, why="not this one")
+        world.proposals.accept(one.id)
         assert world.count(EX + "f58", EX + "director") == 0
-        assert ("f58", "director", "p8") not in told(world.suggest_links(score=0.0))
+        assert ("f58", "director", "p8") not in told(world.curation.links(score=0.0))
 
 
 def test_a_link_that_was_rejected_alone_is_in_no_rule_later() -> None:
@@ -347,12 +347,12 @@ def test_a_link_that_was_rejected_alone_is_in_no_rule_later() -> None:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
         for number in (57, 58):
             world.add([(EX + f"f{number}", EX + "director", EX + f"p{number % 25}")])
-        proposals = world.propose_all(world.suggest_links())
+        proposals = world.proposals.add_all(world.curation.links())
         (alone,) = [one for one in proposals if len(one.added) == 1]
-        world.reject(alone.id)
+        world.proposals.reject(alone.id)
         later(world, 1)
         later(world, 2)
-        found = {one for one in told(world.suggest_links()) if one[1] == "director"}
+        found = {one for one in told(world.curation.links()) if one[1] == "director"}
         assert found == {("n1", "director", "p0"), ("n2", "director", "p0")}
 
 
@@ -367,7 +367,7 @@ def test_a_second_predicate_is_no_link_where_another_joins_the_pair() -> None:
     lines.append('ex:s99 a ex:Address ; dct:description "address for Firm 99 of Bern" .')
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + "\n".join(lines)).encode(), format="turtle")
-        assert not [one for one in world.suggest_links(score=0.1) if isinstance(one, Link)]
+        assert not [one for one in world.curation.links(score=0.1) if isinstance(one, Link)]
 
 
 def test_no_link_is_likelier_than_the_cases_that_bear_it_most() -> None:
@@ -390,7 +390,7 @@ def test_a_view_of_graphs_proposes_links_without_their_rule() -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle", graph=EX + "g")
         seen = world.only(graphs=EX + "g")
-        proposals = seen.propose_all(seen.suggest_links())
+        proposals = seen.proposals.add_all(seen.curation.links())
         assert [len(one.added) for one in proposals] == [3, 3]
 
 
@@ -402,13 +402,13 @@ def test_no_link_that_was_decided_is_proposed_again(long: bool) -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + films(60)).encode(), format="turtle")
         for night in range(50 if long else 6):
-            made = world.propose_all(world.suggest_links(score=0.2), author="finder")
+            made = world.proposals.add_all(world.curation.links(score=0.2), author="finder")
             proposed = {tuple(map(str, quad[:3])) for one in made for quad in one.added if EX in str(quad[0])}
             assert not proposed & decided, f"night {night}"
-            waiting = list(world.proposals(kind="link"))
+            waiting = list(world.proposals.list(kind="link"))
             for one in [*(one for one in made if one.status == "accepted"), *chance.sample(waiting, len(waiting) // 2)]:
                 if one.status == "open":
-                    (world.accept if chance.random() < 0.5 else world.reject)(one.id)
+                    (world.proposals.accept if chance.random() < 0.5 else world.proposals.reject)(one.id)
                 decided |= {tuple(map(str, quad[:3])) for quad in one.added}
             gone = chance.choice(list(world.quads(None, EX + "director")))
             world.remove([gone])
@@ -425,9 +425,9 @@ def test_what_follows_by_a_rule_of_the_world_is_not_missing() -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         world.load((PREFIXES + films(60) + led).encode(), format="turtle")
-        assert ("f59", "director", "p9") in told(world.suggest_links())
+        assert ("f59", "director", "p9") in told(world.curation.links())
         world.rules.add("led", "CONSTRUCT { ?film ex:director ?one } WHERE { ?film ex:ledBy ?one }")
-        assert {by for _, by, _ in told(world.suggest_links())} == {"playsIn"}
+        assert {by for _, by, _ in told(world.curation.links())} == {"playsIn"}
 
 
 def test_a_class_that_a_text_names_is_no_class_of_what_has_none() -> None:
@@ -437,4 +437,4 @@ def test_a_class_that_a_text_names_is_no_class_of_what_has_none() -> None:
     lines += [f'ex:d{n} dct:description "A small coin is what dish {n} costs." .' for n in range(30)]
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + "\n".join(lines)).encode(), format="turtle")
-        assert not [one for one in told(world.suggest_links()) if one[1].endswith("type")]
+        assert not [one for one in told(world.curation.links()) if one[1].endswith("type")]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
 from benchmarks.quality_sets import shared_data
-from benchmarks.telling import measured
+from benchmarks.telling import VOCABULARIES, measured
 from worlds import ReadOnlyError, World
 from worlds.errors import ArgumentError
 from worlds.extras.curation.claims.literals import well_formed
@@ -44,7 +44,7 @@ def world() -> Iterator[World]:
 
 
 def told(world: World, *facts: Any, **options: Any) -> Any:
-    return world.tell(facts, **options)
+    return world.facts.tell(facts, **options)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_what_is_not_sure_is_proposed_once(world: World, fact: Any, why: str) ->
     assert str(receipt) == "1 proposed", receipt
     assert why in receipt.facts[0].why
     assert set(world.quads()) == before
-    (proposal,) = world.proposals(kind="tell")
+    (proposal,) = world.proposals.list(kind="tell")
     assert proposal.id == receipt.facts[0].proposal
     assert " ".join(map(str, fact)) in str(proposal.why)
     assert str(told(world, fact)) == "1 proposed"
-    assert len(world.proposals(kind="tell")) == 1
-    world.accept(proposal.id)
+    assert len(world.proposals.list(kind="tell")) == 1
+    world.proposals.accept(proposal.id)
     assert set(world.quads()) > before
 
 
@@ -172,9 +172,10 @@ def test_a_value_is_written_as_a_well_formed_literal_of_the_range(
         assert str(receipt) == "1 written", receipt
         ((_, _, written, _),) = world.quads("ex:ann", "ex:size", None)
         assert (str(written), str(written.datatype or f"{XSD}string")) == (form, f"{XSD}{datatype}")
-        assert world.verify(("ex:ann", "ex:size", value)).outcome == "supported"
+        assert world.curation.verify(("ex:ann", "ex:size", value)).outcome == "supported"
 
 
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(["decimal", "double", "integer", "byte", "date", "dateTime", "gYear", "boolean", "duration"]),
     st.one_of(st.text("0123456789,.-+eEٍ٥TZ:PDY /", min_size=1, max_size=12), st.integers(), st.floats(), st.booleans()),
@@ -225,7 +226,7 @@ def test_what_cannot_be_read_is_refused(world: World, fact: Any, why: str) -> No
     receipt = told(world, fact)
     assert str(receipt) == "1 refused", receipt
     assert why in receipt.facts[0].why
-    assert not world.proposals()
+    assert not world.proposals.list()
     assert receipt.revision is None
 
 
@@ -294,7 +295,7 @@ def test_what_violates_the_shapes_is_proposed_and_the_rest_is_written(world: Wor
     )
     assert [one.became for one in receipt.facts] == ["proposed", "written", "proposed"]
     assert "violates the shapes" in receipt.facts[0].why
-    assert world.validate().conforms
+    assert world.shapes.validate().conforms
     assert str(told(world, ("Ann Smith", "works at", "Bolt Systems"))) == "1 written"
 
 
@@ -324,6 +325,7 @@ VALUES = (
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(facts=st.lists(st.tuples(NAMES, PREDICATES, VALUES), max_size=6))
 def test_any_facts_leave_one_revision_that_is_undone_and_the_same_again_is_nothing(facts: list[Any]) -> None:
     with worlds.open(embedder=None) as world:
@@ -332,7 +334,7 @@ def test_any_facts_leave_one_revision_that_is_undone_and_the_same_again_is_nothi
         world.policy = world.policy.with_(iris={"namespace": f"{EX}id/"})
         before, number = set(world.quads()), world.history()[0].revision
         try:
-            receipt = world.tell(facts)
+            receipt = world.facts.tell(facts)
         except (ValueError, worlds.WorldsError):
             assert set(world.quads()) == before
             return
@@ -340,7 +342,7 @@ def test_any_facts_leave_one_revision_that_is_undone_and_the_same_again_is_nothi
         assert world.history()[0].revision == (receipt.revision or number)
         after = set(world.quads())
         if not receipt.of("refused"):  # what names what another fact makes is told then
-            again = world.tell(facts)
+            again = world.facts.tell(facts)
             assert again.revision is None
             assert set(world.quads()) == after
             assert not again.of("written")
@@ -352,10 +354,10 @@ def test_any_facts_leave_one_revision_that_is_undone_and_the_same_again_is_nothi
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (shared_data() / "d3fend").exists(), reason="the vocabularies are not here")
-@pytest.mark.parametrize("name", ["d3fend", pytest.param("fibo", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", VOCABULARIES)
 @pytest.mark.timeout(3600)
 def test_hidden_aliases_and_misspellings(pytestconfig: pytest.Config, name: str) -> None:
-    counts, _, wrong = measured(name, 1000 if pytestconfig.getoption("--long") else 40)
+    counts, _, wrong = measured(name, 1000 if pytestconfig.getoption("--long") else 100)
     written = sum(count for (_, became), count in counts.items() if became.startswith("written"))
     right = sum(count for (_, became), count in counts.items() if became == "written right")
     assert right / written >= 0.95, wrong

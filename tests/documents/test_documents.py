@@ -20,15 +20,17 @@ import worlds
 from tests.support import tables
 from tests.support.documents import KITES, NOTE, SCHEMA, TERMS, markdown, said
 from tests.support.embedder import HashingEmbedder
-from worlds import ChunkSize, TextPolicy
 from worlds.extras.documents.conversion import read_document
+from worlds.records import ChunkSize, TextPolicy
 
 # --- what is written --------------------------------------------------------------------------------------------------
 
 
 def test_a_document_becomes_quads(world: worlds.World) -> None:
     world.embedder = HashingEmbedder()
-    change = world.add_document(NOTE, KITES, source="https://example.org/birds", date="2024-05-01", author="ann")
+    change = world.sources.add_document(
+        NOTE, KITES, source="https://example.org/birds", date="2024-05-01", author="ann"
+    )
     assert (change.revision, change.added, change.removed, change.chunks) == (1, 5, 0, 2)
     assert change.embedded == 2
     assert said(world) == {
@@ -135,7 +137,7 @@ def test_what_is_no_front_matter_is_text(text: str) -> None:
 
 def test_what_is_given_counts_more_than_what_the_document_says(world: worlds.World) -> None:
     text = "---\ntitle: A\ndate: 2001\nsource: urn:a\nlang: de\ntags: x\n---\n# H\n"
-    world.add_document(NOTE, text, title="B", date=datetime.date(2002, 3, 4), source="p. 4", language="en-GB")
+    world.sources.add_document(NOTE, text, title="B", date=datetime.date(2002, 3, 4), source="p. 4", language="en-GB")
     assert said(world) == {
         "text": {Literal("# H\n", lang="en-gb")},
         "title": {Literal("B", lang="en-gb")},
@@ -162,12 +164,12 @@ def test_what_is_given_counts_more_than_what_the_document_says(world: worlds.Wor
     ],
 )
 def test_dates_in_a_document(given: str, expected: Literal, world: worlds.World) -> None:
-    world.add_document(NOTE, f"---\ndate: {given}\n---\ntext")
+    world.sources.add_document(NOTE, f"---\ndate: {given}\n---\ntext")
     assert said(world)["date"] == {expected}
 
 
 def test_metadata_type_predicate_and_graph(world: worlds.World) -> None:
-    world.add_document(
+    world.sources.add_document(
         NOTE,
         "text",
         predicate="sioc:content",
@@ -182,7 +184,7 @@ def test_metadata_type_predicate_and_graph(world: worlds.World) -> None:
         (TERMS + "creator", URIRef("urn:bob")),
         (SCHEMA + "pageStart", Literal(4)),
     }
-    world.add_document("urn:untyped", "text", type=None)
+    world.sources.add_document("urn:untyped", "text", type=None)
     assert len(list(world.quads("urn:untyped"))) == 1
 
 
@@ -260,15 +262,15 @@ def test_what_cannot_be_a_document_changes_nothing(
     change: dict[str, Any], error: type[Exception], world: worlds.World
 ) -> None:
     with pytest.raises(error):
-        world.add_document(**{"iri": NOTE, "content": "text", **change})
+        world.sources.add_document(**{"iri": NOTE, "content": "text", **change})
     assert (len(world), world.history()) == (0, [])
 
 
 def test_odd_characters_are_kept(world: worlds.World) -> None:
     text = "# A\0B\n\n" + "中文\u2028\x0b " * 200
-    world.add_document(NOTE, text)
+    world.sources.add_document(NOTE, text)
     assert said(world)["text"] == {markdown(text)}
-    world.add_document(NOTE, "\ud800 alone")
+    world.sources.add_document(NOTE, "\ud800 alone")
     assert said(world)["text"] == {Literal("? alone")}
     assert world.check().ok
 
@@ -279,9 +281,9 @@ def test_odd_characters_are_kept(world: worlds.World) -> None:
 def test_a_document_is_replaced_and_nothing_else(world: worlds.World) -> None:
     world.add([(NOTE, "dcterms:title", Literal("Mine")), (NOTE, "rdfs:seeAlso", "urn:x"), ("urn:y", "urn:p", NOTE)])
     first = "---\ntitle: Mine\ntags: [a, b]\n---\nOne."
-    world.add_document(NOTE, first, metadata={"dcterms:creator": Literal("Ann")})
+    world.sources.add_document(NOTE, first, metadata={"dcterms:creator": Literal("Ann")})
     world.add([(NOTE, "schema:keywords", Literal("c"))])
-    change = world.add_document(NOTE, "---\ntags: [b]\n---\n# Two\n\nTwo.")
+    change = world.sources.add_document(NOTE, "---\ntags: [b]\n---\n# Two\n\nTwo.")
     assert (change.added, change.removed) == (2, 3)
     assert said(world) == {
         "text": {markdown("# Two\n\nTwo.")},
@@ -294,43 +296,43 @@ def test_a_document_is_replaced_and_nothing_else(world: worlds.World) -> None:
 
 
 def test_the_same_document_again_changes_nothing(world: worlds.World) -> None:
-    world.add_document(NOTE, KITES)
-    assert world.add_document(NOTE, KITES).revision is None
+    world.sources.add_document(NOTE, KITES)
+    assert world.sources.add_document(NOTE, KITES).revision is None
     assert len(world.history()) == 1
 
 
 def test_undo_and_replace_go_together(world: worlds.World) -> None:
-    world.add_document(NOTE, "# One")
+    world.sources.add_document(NOTE, "# One")
     one = said(world)
-    world.add_document(NOTE, "# Two")
+    world.sources.add_document(NOTE, "# Two")
     world.undo(2)
     assert said(world) == one
-    world.add_document(NOTE, "# Three")
+    world.sources.add_document(NOTE, "# Three")
     assert said(world) == {"text": {markdown("# Three")}, "title": {Literal("Three")}}
     world.undo(4)
     assert said(world) == one
 
 
 def test_a_transaction_that_fails_leaves_the_earlier_version_replaceable(world: worlds.World) -> None:
-    world.add_document(NOTE, "# One")
+    world.sources.add_document(NOTE, "# One")
     with pytest.raises(KeyError), world.transaction():
-        world.add_document(NOTE, "# Two")
+        world.sources.add_document(NOTE, "# Two")
         raise KeyError
     assert said(world)["title"] == {Literal("One")}
     with world.transaction():
-        world.add_document(NOTE, "# Three")
-        world.add_document(NOTE, "# Four")
+        world.sources.add_document(NOTE, "# Three")
+        world.sources.add_document(NOTE, "# Four")
     assert said(world)["title"] == {Literal("Four")}
     assert [entry.revision for entry in world.history()] == [2, 1]
 
 
 def test_versions_are_told_apart_by_graph_and_kept_if_asked(world: worlds.World) -> None:
-    world.add_document(NOTE, "# One")
-    world.add_document(NOTE, "# Two", graph="urn:g")
+    world.sources.add_document(NOTE, "# One")
+    world.sources.add_document(NOTE, "# Two", graph="urn:g")
     assert said(world, graph="default")["title"] == {Literal("One")}
-    world.add_document(NOTE, "# Three", replace=False)
+    world.sources.add_document(NOTE, "# Three", replace=False)
     assert said(world, graph="default")["title"] == {Literal("One"), Literal("Three")}
-    world.add_document(NOTE, "# Four")
+    world.sources.add_document(NOTE, "# Four")
     assert said(world, graph="default")["title"] == {Literal("Four")}
     assert said(world, graph="urn:g")["title"] == {Literal("Two")}
 
@@ -338,9 +340,9 @@ def test_versions_are_told_apart_by_graph_and_kept_if_asked(world: worlds.World)
 def test_it_is_known_after_reopening_and_compacting(path: Path) -> None:
     for number in range(3):
         with worlds.open(path, embedder=None) as world:
-            world.add_document(NOTE, f"# Version {number}")
-            world.prune(number + 2)
-            world.compact()
+            world.sources.add_document(NOTE, f"# Version {number}")
+            world.revisions.prune(number + 2)
+            world.file.compact()
             assert said(world)["title"] == {Literal(f"Version {number}")}
 
 
@@ -349,7 +351,7 @@ def test_it_is_known_after_reopening_and_compacting(path: Path) -> None:
 
 def test_a_search_finds_the_section(world: worlds.World) -> None:
     world.policy = TextPolicy(size=ChunkSize(150, 30))
-    world.add_document(NOTE, KITES)
+    world.sources.add_document(NOTE, KITES)
     hit = world.search("forked tail", mode="text")[0]
     assert hit.text == ("## Red kite\n\nThe red kite has a forked tail. It soars for hours over open country.")
     assert str(hit.literal)[hit.start : hit.end] == hit.text
@@ -359,7 +361,7 @@ def test_a_search_finds_the_section(world: worlds.World) -> None:
 
 def test_a_search_by_language_finds_a_document(world: worlds.World) -> None:
     text = "# Greifvögel\n\n" + "\n\n".join(f"## Teil {number}\n\n{'Ein Satz. ' * 60}" for number in range(3))
-    world.add_document(NOTE, text, language="de")
+    world.sources.add_document(NOTE, text, language="de")
     found = [hit.text for hit in world.search("Satz", languages="de", mode="text", limit=20)]
     assert sum(text.startswith("## Teil") for text in found) == 2, "sections are chunks in a tagged text, too"
 
@@ -395,7 +397,7 @@ lines = st.sampled_from(
 def test_the_chunks_of_a_document_are_slices_of_its_text(text: str, size: int) -> None:
     with worlds.open(embedder=None) as world:
         world.policy = TextPolicy(size=ChunkSize(size, size // 5))
-        world.add_document(NOTE, "Word.\n\n" + text, format="markdown", title="Title")
+        world.sources.add_document(NOTE, "Word.\n\n" + text, format="markdown", title="Title")
         spans = tables.rows(
             world, "SELECT start, end, text, value FROM chunks JOIN terms ON terms.id = term WHERE datatype IS NOT NULL"
         )
@@ -407,7 +409,7 @@ def test_the_chunks_of_a_document_are_slices_of_its_text(text: str, size: int) -
 
 
 def test_a_document_survives_export_and_load(world: worlds.World, tmp_path: Path) -> None:
-    world.add_document(NOTE, KITES * 5, source="urn:x", graph="urn:g")
+    world.sources.add_document(NOTE, KITES * 5, source="urn:x", graph="urn:g")
     for name in ("all.nq", "all.trig", "all.jsonld"):
         world.export(tmp_path / name)
         with worlds.open(embedder=None) as other:
@@ -431,5 +433,5 @@ def test_a_document_survives_export_and_load(world: worlds.World, tmp_path: Path
 def test_what_is_nearly_a_head_is_read_at_once(text: str) -> None:
     began = time.process_time()
     with worlds.open(embedder=None) as world, contextlib.suppress(worlds.ParseError):
-        world.add_document("urn:d", text)
+        world.sources.add_document("urn:d", text)
     assert time.process_time() - began < 5

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import worlds
 from tests.support.documents import NOTE, plain
-from worlds import ChunkSize, TextPolicy
 from worlds.core.texts.markdown import blocks
 from worlds.extras.documents.conversion import read_document
 from worlds.extras.documents.html import HtmlPage, decode_html
+from worlds.records import ChunkSize, TextPolicy
 
 PAGE = """<!DOCTYPE html>
 <html lang="en-US">
@@ -145,7 +145,7 @@ def test_pages_are_found_by_their_sections(world: worlds.World, tmp_path: Path) 
     file = tmp_path / "kites.html"
     file.write_text(PAGE, "utf-8")
     world.policy = TextPolicy(size=ChunkSize(120, 0))
-    world.add_document(NOTE, file)
+    world.sources.add_document(NOTE, file)
     assert world.search("carrion", mode="text", languages="en")[0].text.startswith("## What they eat\n\n- mice")
     assert len(world.search("script", mode="text")) == len(world.search("imprint", mode="text")) == 0
 
@@ -153,8 +153,8 @@ def test_pages_are_found_by_their_sections(world: worlds.World, tmp_path: Path) 
 def test_html_needs_its_library(world: worlds.World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
     with pytest.raises(worlds.WorldsError, match=r"pip install 'worlds-kg\[html\]'"):
-        world.add_document(NOTE, "<html><p>text")
-    world.add_document(NOTE, "# Markdown needs none")
+        world.sources.add_document(NOTE, "<html><p>text")
+    world.sources.add_document(NOTE, "# Markdown needs none")
 
 
 tags = st.sampled_from(
@@ -205,11 +205,11 @@ def test_tags_that_are_never_closed_take_no_minutes(tag: str) -> None:
     began = time.process_time()
     with worlds.open(embedder=None) as world:
         with pytest.raises(worlds.ParseError, match="more than 5,000 tags that are not closed"):
-            world.add_document("urn:d", f"<html><body>{tag * 40_000}", format="html")
-        world.add_document("urn:d", f"<html><body>{tag * 1000}text", format="html")
+            world.sources.add_document("urn:d", f"<html><body>{tag * 40_000}", format="html")
+        world.sources.add_document("urn:d", f"<html><body>{tag * 1000}text", format="html")
     assert time.process_time() - began < 20
 
 
 def test_tags_that_need_not_be_closed_are_no_such() -> None:
     with worlds.open(embedder=None) as world:
-        world.add_document("urn:e", "<html><body>" + "<table><tr><td>1<td>2<tr><td><img><br>3</table>" * 6000)
+        world.sources.add_document("urn:e", "<html><body>" + "<table><tr><td>1<td>2<tr><td><img><br>3</table>" * 6000)

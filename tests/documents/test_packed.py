@@ -152,7 +152,9 @@ def test_pages_without_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(pdf([["one"], [], [], ["four"], []]))
     with worlds.open(embedder=None) as world:
         world.sources.add(str(tmp_path), name="s", kind="documents")
-        (synced,) = world.sync()
+        (synced,) = world.sources.sync()
         assert synced.notes == ("a.pdf: pages 2-3, 5 have no text, as a scan has none",)
         assert not synced.errors
-        assert world.add_document("urn:a", tmp_path / "a.pdf").notes == (synced.notes[0].removeprefix("a.pdf: "),)
+        assert world.sources.add_document("urn:a", tmp_path / "a.pdf").notes == (
+            synced.notes[0].removeprefix("a.pdf: "),
+        )

@@ -50,10 +50,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 VERBS: dict[str, Callable[..., Any]] = {
     "search": lambda w, **scope: [(hit.score, hit.subject) for hit in w.search("amber", mode="text", **scope)],
     "resolve": lambda w, **scope: [w.resolve(word, **scope).to_dict() for word in WORDS],
-    "resolve_all": lambda w, **scope: [one.to_dict() for one in w.resolve_all(WORDS, **scope)],
-    "mentions": lambda w, **scope: w.mentions(" and ".join(WORDS), **scope).to_dict(),
-    "suggest_links": lambda w, **scope: w.suggest_links(score=0.0, **scope).to_dict(),
-    "duplicates": lambda w, **scope: w.duplicates(score=0.0, **scope).to_dict(),
+    "resolve_all": lambda w, **scope: [one.to_dict() for one in w.entities.resolve_all(WORDS, **scope)],
+    "mentions": lambda w, **scope: w.entities.mentions(" and ".join(WORDS), **scope).to_dict(),
+    "suggest_links": lambda w, **scope: w.curation.links(score=0.0, **scope).to_dict(),
+    "duplicates": lambda w, **scope: w.curation.duplicates(score=0.0, **scope).to_dict(),
 }
 
 
@@ -74,9 +74,9 @@ def test_only_what_a_scope_has_is_named(world: World) -> None:
     inside = {str(s) for s, *_ in world.quads(None, "skos:inScheme", "ex:a")}
     where = "?subject skos:inScheme ex:a"
     assert {str(one.iri) for word in WORDS for one in world.resolve(word, where=where).candidates} <= inside
-    assert {str(one.iri) for one in world.mentions(" and ".join(WORDS), where=where)} <= inside
-    assert {str(one) for pair in world.duplicates(score=0.0, where=where) for one in pair.subjects} <= inside
-    links = {str(end) for one in world.suggest_links(score=0.0, where=where) for quad in one.links for end in quad[:3]}
+    assert {str(one.iri) for one in world.entities.mentions(" and ".join(WORDS), where=where)} <= inside
+    assert {str(one) for pair in world.curation.duplicates(score=0.0, where=where) for one in pair.subjects} <= inside
+    links = {str(end) for one in world.curation.links(score=0.0, where=where) for quad in one.links for end in quad[:3]}
     assert {one for one in links if one.startswith(EX + "c")} <= inside
 
 

@@ -76,7 +76,7 @@ def test_a_context_tells_them(world: worlds.World, budget: int) -> None:
 
 
 def test_the_command_line_shows_them(world: worlds.World, tmp_path: Path) -> None:
-    world.backup(tmp_path / "kb.db")
+    world.file.backup(tmp_path / "kb.db")
     shown = " ".join(ok("describe", tmp_path / "kb.db", "ex:ann").split())
     assert 'Acme (source: "her badge"; since: 2019; source: "the register")' in shown
     assert "2 values where one is allowed" in shown

@@ -49,7 +49,9 @@ def test_all_members_are_listed_and_counted(steps: list[list[tuple[Any, bool]]])
 
 
 def check(world: World, held: set[Any], expected: set[str], of: str, **options: Any) -> None:
-    pages = [world.members(of, facet=EX + "eats", language="de", limit=2, offset=at, **options) for at in (0, 2, 4)]
+    pages = [
+        world.entities.members(of, facet=EX + "eats", language="de", limit=2, offset=at, **options) for at in (0, 2, 4)
+    ]
     shown = [one for page in pages for one in page.members]
     assert {str(one.iri) for one in shown} == expected
     assert len(shown) == len(expected) == pages[0].total
@@ -70,7 +72,9 @@ def test_a_pattern_narrows_the_list_and_its_facets() -> None:
     with worlds.open(embedder=None) as world:
         world.add([(f"{EX}{n}", p, o) for n in range(6) for p, o in (("rdf:type", EX + "T"), (EX + "of", n % 2))])
         world.add([(EX + "T", "rdfs:label", '"Thing"@en'), (EX + "4", EX + "size", 9)])
-        found = world.members(EX + "T", where=f"?subject <{EX}of> 0", facet=[EX + "of", EX + "size", EX + "none"])
+        found = world.entities.members(
+            EX + "T", where=f"?subject <{EX}of> 0", facet=[EX + "of", EX + "size", EX + "none"]
+        )
         assert (found.label, found.kind, found.total) == ("Thing", "class", 3)
         assert [[(str(v.term), v.count) for v in facet.values] for facet in found.facets] == [
             [("0", 3)],
@@ -79,8 +83,8 @@ def test_a_pattern_narrows_the_list_and_its_facets() -> None:
         ]
         assert {str(one) for one in found.properties} >= {EX + "of", EX + "size"}
         with pytest.raises(FilterError):
-            world.members(EX + "T", where="no pattern")
-        assert not world.members(EX + "Nothing")
+            world.entities.members(EX + "T", where="no pattern")
+        assert not world.entities.members(EX + "Nothing")
 
 
 def test_namesakes_are_told_apart() -> None:
@@ -93,16 +97,16 @@ def test_namesakes_are_told_apart() -> None:
                     (EX + n, EX + "in", f'"{country}"'),
                 ]
             )
-        assert [one.apart for one in world.members(EX + "City").members] == ["in: France", "in: Texas"]
+        assert [one.apart for one in world.entities.members(EX + "City").members] == ["in: France", "in: Texas"]
         world.remove([(EX + n, EX + "in", f'"{country}"') for n, country in (("1", "France"), ("2", "Texas"))])
-        assert [one.apart for one in world.members(EX + "City").members] == [EX + "1", EX + "2"]
+        assert [one.apart for one in world.entities.members(EX + "City").members] == [EX + "1", EX + "2"]
 
 
 def test_a_scheme_lists_its_concepts_and_a_scope_its_own() -> None:
     with worlds.open(embedder=None) as world:
         world.add([(EX + "a", "skos:inScheme", EX + "S"), (EX + "b", "skos:topConceptOf", EX + "S", EX + "g")])
-        found = world.members(EX + "S")
+        found = world.entities.members(EX + "S")
         assert (found.kind, found.total) == ("scheme", 2)
-        assert [str(one.iri) for one in world.members(EX + "S", graphs=EX + "g").members] == [EX + "b"]
-        assert [str(one.iri) for one in world.tree(EX + "S", graphs="default").nodes] == [EX + "a"]
-        assert world.tree(EX + "S").total == 2
+        assert [str(one.iri) for one in world.entities.members(EX + "S", graphs=EX + "g").members] == [EX + "b"]
+        assert [str(one.iri) for one in world.entities.tree(EX + "S", graphs="default").nodes] == [EX + "a"]
+        assert world.entities.tree(EX + "S").total == 2

@@ -1,4 +1,4 @@
-"""World.mint: an IRI by policy, never two things under one, and none for what is there."""
+"""World.entities.mint: an IRI by policy, never two things under one, and none for what is there."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def opened(**iris: str) -> World:
 def test_what_is_there_is_given_and_what_is_new_has_its_label() -> None:
     with opened() as world:
         world.add([(f"{SPACE}berlin", RDF.type, CITY), (f"{SPACE}berlin", RDFS.label, Literal("Berlin"))])
-        there = world.mint("Berlin", type=CITY)
+        there = world.entities.mint("Berlin", type=CITY)
         assert (there.iri, there.new) == (URIRef(f"{SPACE}berlin"), False)
-        new = world.mint("Köln am Rhein", type=CITY)
+        new = world.entities.mint("Köln am Rhein", type=CITY)
         assert (new.iri, new.new, new.notes) == (URIRef(f"{SPACE}koln-am-rhein"), True, ())
-        other = world.mint("Berlin", type="https://example.org/Ship")
+        other = world.entities.mint("Berlin", type="https://example.org/Ship")
         assert (str(other.iri), other.new) == (f"{SPACE}berlin-2", True)
         assert "is taken" in other.notes[0]
         world.add([(f"{SPACE}berlin-2", RDF.type, URIRef("https://example.org/Ship"))])
-        assert str(world.mint("Berlin", type="https://example.org/Ship").iri) == f"{SPACE}berlin-3"
+        assert str(world.entities.mint("Berlin", type="https://example.org/Ship").iri) == f"{SPACE}berlin-3"
         assert len(world.history()) == 2, "nothing is written"
 
 
@@ -47,7 +47,7 @@ def test_what_may_be_meant_is_told() -> None:
     with opened() as world:
         for n in "ab":
             world.add([(f"urn:{n}", RDF.type, CITY), (f"urn:{n}", RDFS.label, Literal("Frankfurt"))])
-        found = world.mint("Frankfurt", type=CITY)
+        found = world.entities.mint("Frankfurt", type=CITY)
         assert found.new
         assert "may mean an existing entity: urn:a, urn:b" in found.notes[0]
         assert found.resolution is not None
@@ -66,10 +66,10 @@ def test_what_may_be_meant_is_told() -> None:
 )
 def test_templates(template: str, form: str) -> None:
     with opened(template=template) as world:
-        made = world.mint("Old Town", type=CITY, key="A/1")
+        made = world.entities.mint("Old Town", type=CITY, key="A/1")
         assert re.fullmatch(form, str(made.iri).removeprefix(SPACE)), made.iri
         world.add([(made.iri, RDFS.seeAlso, CITY)])
-        again = world.mint("Old Town", type=CITY, key="A/1")
+        again = world.entities.mint("Old Town", type=CITY, key="A/1")
         assert again.new is (template != "{key}")
         assert (again.iri == made.iri) is (template == "{key}")
 
@@ -92,11 +92,11 @@ def test_a_policy_that_is_wrong_is_refused(iris: dict[str, str], message: str) -
 def test_what_is_missing_is_asked_for() -> None:
     with worlds.open(":memory:", embedder=None) as world:
         with pytest.raises(ArgumentError, match="no namespace"):
-            world.mint("x")
+            world.entities.mint("x")
         world.policy = world.policy.changed({"iris": SPACE}, {})
         with pytest.raises(ArgumentError, match="give one"):
-            world.mint()
-        assert str(world.mint("!").iri) == f"{SPACE}unnamed"
+            world.entities.mint()
+        assert str(world.entities.mint("!").iri) == f"{SPACE}unnamed"
         assert world.sources.add("examples/notes").base == f"{SPACE}notes/"
 
 

@@ -1,4 +1,4 @@
-"""World.neighbourhood and World.paths: what stands around an entity, and how two hang together."""
+"""World.entities.neighbourhood and World.entities.paths: what stands around an entity, and how two hang together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def chain() -> worlds.World:
 
 
 def test_the_nearest_come_first_with_labels_and_types(chain: worlds.World) -> None:
-    found = chain.neighbourhood(EX + "a")
+    found = chain.entities.neighbourhood(EX + "a")
     assert (found.entities[0].label, found.entities[0].hops) == ("Node A", 0)
     hops = {one.label: one.hops for one in found.entities}
     assert (hops["Node B"], hops["Node E"], hops["Node C"]) == (1, 1, 2)
@@ -35,32 +35,32 @@ def test_the_nearest_come_first_with_labels_and_types(chain: worlds.World) -> No
 
 
 def test_it_goes_both_ways(chain: worlds.World) -> None:
-    hops = {one.label: one.hops for one in chain.neighbourhood(EX + "c", hops=1).entities}
+    hops = {one.label: one.hops for one in chain.entities.neighbourhood(EX + "c", hops=1).entities}
     assert {label for label, hop in hops.items() if hop == 1} == {"Node B", "Node D", "Node E"}
 
 
 def test_a_limit_leaves_some_out_and_gives_each_predicate_its_turn(chain: worlds.World) -> None:
     chain.add([(f"{EX}x{n}", EX + "near", EX + "a") for n in range(500)])
-    found = chain.neighbourhood(EX + "a", hops=1, limit=10)
+    found = chain.entities.neighbourhood(EX + "a", hops=1, limit=10)
     assert (len(found.quads), found.whole) == (10, False)
     assert {EX + "to", EX + "by", EX + "near"} <= {str(quad.predicate) for quad in found.quads}
 
 
 def test_what_the_world_does_not_know_has_none(chain: worlds.World) -> None:
-    assert not chain.neighbourhood(EX + "nobody")
-    assert chain.paths(EX + "a", EX + "nobody") == []
-    assert chain.paths(EX + "a", EX + "a") == []
+    assert not chain.entities.neighbourhood(EX + "nobody")
+    assert chain.entities.paths(EX + "a", EX + "nobody") == []
+    assert chain.entities.paths(EX + "a", EX + "a") == []
 
 
 def test_the_shortest_ways_whichever_way_they_point(chain: worlds.World) -> None:
-    ways = chain.paths(EX + "a", EX + "d")
+    ways = chain.entities.paths(EX + "a", EX + "d")
     assert sorted(str(way) for way in ways) == [
         "Node A — by — Node E — by — Node C — ← at — Node D",
         "Node A — to — Node B — to — Node C — ← at — Node D",
     ]
     assert all(len(way) == 3 == len(way.quads) for way in ways)
-    assert len(chain.paths(EX + "a", EX + "d", limit=1)) == 1
-    assert chain.paths(EX + "a", EX + "d", hops=2) == []
+    assert len(chain.entities.paths(EX + "a", EX + "d", limit=1)) == 1
+    assert chain.entities.paths(EX + "a", EX + "d", hops=2) == []
 
 
 def test_every_short_way_is_found_and_no_other() -> None:
@@ -87,7 +87,7 @@ def test_every_short_way_is_found_and_no_other() -> None:
                     break
             found = {
                 tuple((int(s[len(EX) :]), str(p)[len(EX) :], int(o[len(EX) :])) for s, p, o, _, _ in way.quads)
-                for way in world.paths(EX + "0", EX + "8", hops=3, limit=1000)
+                for way in world.entities.paths(EX + "0", EX + "8", hops=3, limit=1000)
             }
             assert found == expected
 
@@ -95,6 +95,6 @@ def test_every_short_way_is_found_and_no_other() -> None:
 @pytest.mark.parametrize("options", [{"hops": 0}, {"hops": 7}, {"hops": True}, {"limit": 0}])
 def test_what_cannot_be_is_refused(chain: worlds.World, options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=f"^{next(iter(options))} must be "):
-        chain.neighbourhood(EX + "a", **options)
+        chain.entities.neighbourhood(EX + "a", **options)
     with pytest.raises(ValueError, match=f"^{next(iter(options))} must be "):
-        chain.paths(EX + "a", EX + "b", **options)
+        chain.entities.paths(EX + "a", EX + "b", **options)

@@ -161,7 +161,7 @@ def test_candidates_are_bounded_and_can_be_of_a_graph(world: World) -> None:
 
 
 def test_many_names_are_resolved_in_their_order(world: World) -> None:
-    found = world.resolve_all(["lyon", ("paris", "Texas Lamar County town"), "Nowhere"], types="ex:City")
+    found = world.entities.resolve_all(["lyon", ("paris", "Texas Lamar County town"), "Nowhere"], types="ex:City")
     assert [one.name for one in found] == ["lyon", "paris", "Nowhere"]
     assert [iris(one)[:1] for one in found[:2]] == [["lyon"], ["texan"]]
     assert found[2].outcome == "no match"
@@ -290,7 +290,7 @@ def test_wrong_arguments(world: World, arguments: dict[str, Any], kind: type[Exc
 )
 def test_wrong_names(world: World, names: Any) -> None:
     with pytest.raises(TypeError, match="not"):
-        world.resolve_all(names)
+        world.entities.resolve_all(names)
 
 
 def test_how_names_are_compared() -> None:

@@ -42,7 +42,7 @@ def iri(name: str) -> URIRef:
     return URIRef(EX + name)
 
 
-def predicate(schema: worlds.Schema, name: URIRef) -> Any:
+def predicate(schema: worlds.records.Schema, name: URIRef) -> Any:
     return next(one for one in schema.predicates if one.iri == name)
 
 
@@ -61,7 +61,7 @@ def expected(world: worlds.World, graphs: set[Any] | None = None) -> dict[str, A
     }
 
 
-def found(schema: worlds.Schema) -> dict[str, Any]:
+def found(schema: worlds.records.Schema) -> dict[str, Any]:
     return {
         "quads": schema.quads,
         "classes": Counter({one.iri: one.instances for one in schema.classes}),
@@ -153,7 +153,7 @@ def test_no_class_of_a_predicate_is_missed(world: worlds.World, tmp_path: Path) 
     assert (len(price.subject_classes), price.subject_class_count, price.object_class_count) == (10, 13, 0)
     assert (part.object_classes, part.untold) == ((iri("Hardware"),), 1)
     assert (schema.untyped, schema.unlabelled, schema.sampled) == (1, 4012, False)
-    world.backup(tmp_path / "copy.db")
+    world.file.backup(tmp_path / "copy.db")
     assert " 13 " in ok("schema", tmp_path / "copy.db")
 
 
@@ -249,7 +249,7 @@ def test_a_graph_that_is_no_name(films: worlds.World) -> None:
 
 
 def test_the_command(films: worlds.World, path: Path) -> None:
-    films.backup(path)
+    films.file.backup(path)
     shown = run("schema", str(path))
     assert shown[0].split() == ["revision", "1"]
     assert "classes (3)" in shown

@@ -87,7 +87,7 @@ def all_of(world: World, of: str | None, page: int = 3, **options: Any) -> list[
     """All nodes of a level, page by page."""
     found: list[Any] = []
     while True:
-        level = world.tree(of, offset=len(found), limit=page, **options)
+        level = world.entities.tree(of, offset=len(found), limit=page, **options)
         found += level.nodes
         if not level.nodes or len(found) >= level.total:
             assert len(found) == level.total
@@ -121,7 +121,7 @@ def check(world: World, oracle: Oracle, language: str) -> None:
             known = [folded(one.label) for one in given if one.label]
             assert known == sorted(known)
             assert not any(one.label for one in given[len(known) :])
-            steps = names(list(world.tree(scheme, parent=name).path))
+            steps = names(list(world.entities.tree(scheme, parent=name).path))
             assert steps[-1] == name
             assert steps[0] in roots
             assert all(low in below[high] for high, low in itertools.pairwise(steps))
@@ -175,11 +175,11 @@ def test_any_property_makes_a_tree_and_its_inverse_belongs_to_it(parts: World) -
         assert names(all_of(parts, of)) == [EX + "car"]
         assert names(all_of(parts, of, parent="ex:car")) == [EX + "engine", EX + "wheel"]
         assert names(all_of(parts, of, parent="ex:engine")) == [EX + "nut", EX + "piston"]
-    assert [one.label for one in parts.tree("ex:partOf", language="de").nodes] == ["Auto"]
-    (found,) = parts.tree("ex:partOf", matching="mutt", language="de").nodes
+    assert [one.label for one in parts.entities.tree("ex:partOf", language="de").nodes] == ["Auto"]
+    (found,) = parts.entities.tree("ex:partOf", matching="mutt", language="de").nodes
     assert found.label == "Mutter"
     assert [step.label for step in found.path] == ["Auto", None]
-    assert not parts.tree("ex:partOf", matching="beetle")
+    assert not parts.entities.tree("ex:partOf", matching="beetle")
 
 
 def test_classes_are_a_tree_without_restrictions_and_count_their_instances(parts: World) -> None:
@@ -187,16 +187,16 @@ def test_classes_are_a_tree_without_restrictions_and_count_their_instances(parts
         (EX + "Alone", 0, 1), (EX + "Car", 1, 1),
     ]  # fmt: skip
     assert [one.instances for one in all_of(parts, "rdfs:subClassOf", parent="ex:Car")] == [1]
-    kinds = {(str(one.iri), one.kind) for one in parts.tree().nodes}
+    kinds = {(str(one.iri), one.kind) for one in parts.entities.tree().nodes}
     assert kinds == {("http://www.w3.org/2000/01/rdf-schema#subClassOf", "classes"), (EX + "partOf", "property")}
 
 
 def test_what_is_unknown_has_no_tree(parts: World) -> None:
-    assert not parts.tree("ex:nothing")
-    assert not parts.tree("ex:partOf", parent="ex:nothing")
-    assert not worlds.open(embedder=None).tree()
+    assert not parts.entities.tree("ex:nothing")
+    assert not parts.entities.tree("ex:partOf", parent="ex:nothing")
+    assert not worlds.open(embedder=None).entities.tree()
     with pytest.raises(ValueError, match="limit"):
-        parts.tree("ex:partOf", limit=0)
+        parts.entities.tree("ex:partOf", limit=0)
 
 
 def test_many_siblings_are_paged_in_one_order() -> None:
@@ -240,7 +240,7 @@ def test_a_move_puts_it_there_closes_no_circle_and_keeps_the_rest(
         before.quads = set(map(tuple, given_quads))
         low = set() if to is None else circle(before, moved)
         try:
-            move = world.moving(moved, to, of=scheme, away=away)
+            move = world.entities.moving(moved, to, of=scheme, away=away)
         except ArgumentError as error:
             why = error.kind
         else:
@@ -284,17 +284,17 @@ def test_a_move_to_a_scheme_is_one_to_its_top() -> None:
         world.add(
             [("ex:b", "skos:broader", "ex:a"), ("ex:a", "skos:topConceptOf", "ex:S"), ("ex:b", "skos:inScheme", "ex:S")]
         )
-        assert world.moving("ex:b", "ex:S", of="ex:S") == world.moving("ex:b", None, of="ex:S")
-        assert [named(quad) for quad in world.moving("ex:b", None, of="ex:S").add] == [
+        assert world.entities.moving("ex:b", "ex:S", of="ex:S") == world.entities.moving("ex:b", None, of="ex:S")
+        assert [named(quad) for quad in world.entities.moving("ex:b", None, of="ex:S").add] == [
             (EX + "b", "skos:topConceptOf", EX + "S")
         ]
         with pytest.raises(ArgumentError, match="the world says nothing of"):
-            world.moving("ex:b", None, of="ex:typo")
+            world.entities.moving("ex:b", None, of="ex:typo")
 
 
 @pytest.mark.parametrize("wrong", [{"offset": -1}, {"offset": "1"}, {"limit": 0}])
 def test_a_page_that_cannot_be_is_refused(parts: World, wrong: dict[str, Any]) -> None:
-    for read in (parts.tree, lambda **page: parts.members("ex:Part", **page)):
+    for read in (parts.entities.tree, lambda **page: parts.entities.members("ex:Part", **page)):
         with pytest.raises(ValueError, match="must be a whole number"):
             read(**wrong)
 
@@ -302,24 +302,26 @@ def test_a_page_that_cannot_be_is_refused(parts: World, wrong: dict[str, Any]) -
 def test_a_part_of_no_tree_is_refused(parts: World) -> None:
     for part in ({"parent": "ex:car"}, {"matching": "car"}):
         with pytest.raises(ArgumentError, match="need a tree"):
-            parts.tree(**part)  # type: ignore[arg-type]
+            parts.entities.tree(**part)  # type: ignore[arg-type]
 
 
 def test_a_move_is_said_as_the_place_was(parts: World) -> None:
-    move = parts.moving("ex:engine", "ex:wheel", of="ex:partOf")
+    move = parts.entities.moving("ex:engine", "ex:wheel", of="ex:partOf")
     assert [named(quad) for quad in move.add] == [(EX + "wheel", EX + "hasPart", EX + "engine")]
     assert [named(quad) for quad in move.remove] == [(EX + "car", EX + "hasPart", EX + "engine")]
     with pytest.raises(ValueError, match="nut cannot be moved below nut, which is the same"):
-        parts.moving("ex:nut", "ex:nut", of="ex:partOf")
+        parts.entities.moving("ex:nut", "ex:nut", of="ex:partOf")
     with pytest.raises(ValueError, match="close a circle"):
-        parts.moving("ex:engine", "ex:piston", of="ex:partOf")
+        parts.entities.moving("ex:engine", "ex:piston", of="ex:partOf")
     with pytest.raises(ValueError, match="says nothing of"):
-        parts.moving("ex:nobody", "ex:car", of="ex:partOf")
-    assert [named(quad)[0] for quad in parts.moving("ex:nut", of="ex:partOf", away="ex:wheel").remove] == [EX + "nut"]
+        parts.entities.moving("ex:nobody", "ex:car", of="ex:partOf")
+    assert [named(quad)[0] for quad in parts.entities.moving("ex:nut", of="ex:partOf", away="ex:wheel").remove] == [
+        EX + "nut"
+    ]
 
 
 def test_a_scheme_that_only_a_graph_of_the_world_s_own_names_takes_no_concept_away() -> None:
     with worlds.open(embedder=None) as world:
         world.add([(EX + "a", "skos:topConceptOf", SCHEMES[0]), (EX + "b", "skos:broader", EX + "a")])
         world.add([(EX + "b", "skos:inScheme", SCHEMES[1], "urn:worlds:questions")])
-        assert [str(one.iri) for one in world.tree(SCHEMES[0], parent=EX + "a").nodes] == [EX + "b"]
+        assert [str(one.iri) for one in world.entities.tree(SCHEMES[0], parent=EX + "a").nodes] == [EX + "b"]

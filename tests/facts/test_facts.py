@@ -38,8 +38,10 @@ def heads(world: Any) -> list[str]:
 
 
 def test_a_fact_that_ends_is_gone_and_was_there(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", cites=["ex:report", '"a letter"'], confidence=0.9)
-    world.end(("ex:acme", "ex:head", "ex:ann"), at="2021-04", reason="she left", author="eve")
+    world.facts.state(
+        "ex:acme", "ex:head", "ex:ann", valid_from="2015", cites=["ex:report", '"a letter"'], confidence=0.9
+    )
+    world.facts.end(("ex:acme", "ex:head", "ex:ann"), at="2021-04", reason="she left", author="eve")
     entry = world.history()[0]
     assert (entry.message, entry.author) == ("she left", "eve")
     assert heads(world) == []
@@ -51,9 +53,9 @@ def test_a_fact_that_ends_is_gone_and_was_there(world: World) -> None:
     assert "head: Ann" in past.context("Who is the head of Acme?").text
     assert past.describe("ex:acme")
     assert past.check().ok
-    told = world.timeline("ex:acme").facts[1]
+    told = world.facts.timeline("ex:acme").facts[1]
     assert (str(told.valid_from), str(told.valid_to), told.holds) == ("2015", "2021-04", False)
-    world.reinstate(("ex:acme", "ex:head", "ex:ann"))
+    world.facts.reinstate(("ex:acme", "ex:head", "ex:ann"))
     assert heads(world) == ["ann"]
     assert heads(world.as_of("2022")) == ["ann"]
     world.undo(world.history()[0].revision)
@@ -62,77 +64,77 @@ def test_a_fact_that_ends_is_gone_and_was_there(world: World) -> None:
 
 
 def test_the_same_again_changes_nothing_and_another_beginning_replaces_it(world: World) -> None:
-    first = world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", cites="ex:report")
-    assert (first.added, world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015").revision) == (4, None)
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2016-03")
-    (fact,) = [one for one in world.timeline("ex:acme").facts if str(one.predicate) == EX + "head"]
+    first = world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", cites="ex:report")
+    assert (first.added, world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015").revision) == (4, None)
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2016-03")
+    (fact,) = [one for one in world.facts.timeline("ex:acme").facts if str(one.predicate) == EX + "head"]
     assert str(fact.valid_from) == "2016-03"
-    assert world.state("ex:acme", "ex:head", "ex:bob", valid_from="2001", valid_to="2003").added == 3
-    assert world.state("ex:acme", "ex:head", "ex:bob", valid_from="2001", valid_to="2003").revision is None
+    assert world.facts.state("ex:acme", "ex:head", "ex:bob", valid_from="2001", valid_to="2003").added == 3
+    assert world.facts.state("ex:acme", "ex:head", "ex:bob", valid_from="2001", valid_to="2003").revision is None
     assert heads(world) == ["ann"]
-    found = world.timeline("ex:acme")
+    found = world.facts.timeline("ex:acme")
     (gap,) = found.gaps
     assert (str(gap.earlier.valid_to), str(gap.later.valid_from), found.overlaps) == ("2003", "2016-03", ())
-    world.state("ex:acme", "ex:head", "ex:cid", valid_from="2016")
-    (overlap,) = world.timeline("ex:acme").overlaps
+    world.facts.state("ex:acme", "ex:head", "ex:cid", valid_from="2016")
+    (overlap,) = world.facts.timeline("ex:acme").overlaps
     assert {str(overlap.earlier.value), str(overlap.later.value)} == {EX + "ann", EX + "cid"}
 
 
 def test_overlaps_of_functional_values_are_contradictions(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2018", author="eve")
-    world.state("ex:acme", "ex:head", "ex:bob", valid_from="2019")
-    world.state("ex:acme", "ex:head", "ex:cid", valid_from="2001", valid_to="2014", graph="ex:other")
-    assert world.contradictions().counts == {}
-    world.state("ex:acme", "ex:head", "ex:cid", valid_from="2018-05", valid_to="2018-06")
-    (found,) = world.contradictions(kinds=["overlap"])
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2018", author="eve")
+    world.facts.state("ex:acme", "ex:head", "ex:bob", valid_from="2019")
+    world.facts.state("ex:acme", "ex:head", "ex:cid", valid_from="2001", valid_to="2014", graph="ex:other")
+    assert world.curation.contradictions().counts == {}
+    world.facts.state("ex:acme", "ex:head", "ex:cid", valid_from="2018-05", valid_to="2018-06")
+    (found,) = world.curation.contradictions(kinds=["overlap"])
     assert (
         found.message == "ex:acme had two values of ex:head at one time, which may have at most one: ex:ann and ex:cid"
     )
     assert (found.severity, [one.added.author for one in found.quads if one.added]) == ("warning", ["eve", None])
-    assert world.at(world.history()[1].revision).contradictions().counts == {}
+    assert world.at(world.history()[1].revision).curation.contradictions().counts == {}
 
 
 def test_an_interval_with_an_unknown_end_is_another_one(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2017-03")
-    spans = {(str(one.valid_from), str(one.valid_to), one.holds) for one in world.timeline("ex:acme").facts[1:]}
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2017-03")
+    spans = {(str(one.valid_from), str(one.valid_to), one.holds) for one in world.facts.timeline("ex:acme").facts[1:]}
     assert spans == {("2015", "None", True), ("2015", "2017-03", False)}
 
 
 def test_one_value_takes_the_place_of_another(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
-    world.state("ex:acme", "ex:head", "ex:bob", valid_from="2021-05", supersede="functional")
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+    world.facts.state("ex:acme", "ex:head", "ex:bob", valid_from="2021-05", supersede="functional")
     assert heads(world) == ["bob"]
     assert [heads(world.as_of(time)) for time in ("2021-04-30", "2021-05-01")] == [["ann"], ["bob"]]
-    assert world.timeline("ex:acme").gaps == ()
+    assert world.facts.timeline("ex:acme").gaps == ()
     world.add([("ex:acme", "ex:head", "ex:ann")])
     before = len(world)
-    change = world.state("ex:acme", "ex:head", "ex:cid", supersede="functional")
+    change = world.facts.state("ex:acme", "ex:head", "ex:cid", supersede="functional")
     assert (change.revision, len(world)) == (None, before)
     assert change.proposal is not None
-    proposal = world.proposal(change.proposal)
+    proposal = world.proposals.get(change.proposal)
     assert proposal.kind == "supersede"
-    world.accept(proposal.id)
+    world.proposals.accept(proposal.id)
     assert heads(world) == ["cid"]
-    world.state("ex:acme", "ex:owns", "ex:bob", supersede=[("ex:acme", "ex:head", "ex:cid")])
+    world.facts.state("ex:acme", "ex:owns", "ex:bob", supersede=[("ex:acme", "ex:head", "ex:cid")])
     assert heads(world) == []
     with pytest.raises(ArgumentError, match="is not declared to have one value"):
-        world.state("ex:acme", "ex:owns", "ex:cid", supersede="functional")
+        world.facts.state("ex:acme", "ex:owns", "ex:cid", supersede="functional")
 
 
 def test_a_transaction_sees_what_it_has_stated(world: World) -> None:
     with world.transaction():
-        world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
-        world.end(("ex:acme", "ex:head", "ex:ann"), at="2016")
+        world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+        world.facts.end(("ex:acme", "ex:head", "ex:ann"), at="2016")
         assert heads(world.as_of("2015-06")) == ["ann"]
     assert (heads(world), heads(world.as_of("2015-06"))) == ([], ["ann"])
     assert len(world.history()) == 6
 
 
 def test_a_fact_belongs_to_its_graph(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", graph="ex:one")
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", graph="ex:one")
     world.add([("ex:acme", "ex:head", "ex:ann", "ex:two")])
-    world.end(("ex:acme", "ex:head", "ex:ann", "ex:one"), at="2016")
+    world.facts.end(("ex:acme", "ex:head", "ex:ann", "ex:one"), at="2016")
     assert [str(quad[3]) for quad in world.quads("ex:acme", "ex:head")] == [EX + "two"]
     found = {str(quad[3]).removeprefix(EX) for quad in world.as_of("2015-06").quads("ex:acme", "ex:head")}
     assert found == {"one", "two"}
@@ -153,32 +155,32 @@ def test_other_vocabularies_are_read_as_they_are(world: World) -> None:
     assert heads(world.as_of("2005-05")) == []
     world.policy = world.policy.with_(roles={EX + "start": "valid_from", EX + "stop": "valid_to"})
     assert [heads(world.as_of(time)) for time in ("2003", "2005-05", "2007")] == [["ann"], ["bob"], []]
-    assert [str(one.value) for one in world.timeline("ex:acme").facts] == ["Acme", EX + "ann", EX + "bob"]
+    assert [str(one.value) for one in world.facts.timeline("ex:acme").facts] == ["Acme", EX + "ann", EX + "bob"]
 
 
 def test_what_is_wrong_is_said(world: World) -> None:
-    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
     tomorrow = (NOW + datetime.timedelta(days=1)).date()
     for call, message in (
-        (lambda: world.state("ex:acme", "ex:head", "ex:ann", valid_from=tomorrow), "without an end"),
-        (lambda: world.end(("ex:acme", "ex:head", "ex:ann"), at="2014"), "before it began"),
-        (lambda: world.state("ex:a", "ex:p", "ex:b", valid_from="2015", valid_to="2014"), "before it began"),
-        (lambda: world.state("ex:a", "ex:p", "ex:b", valid_from="soon"), "a time such as"),
-        (lambda: world.state("ex:a", "ex:p", "ex:b", confidence=2), "from 0 to 1"),
-        (lambda: world.end(("ex:acme", "ex:head", "ex:bob")), "does not hold"),
-        (lambda: world.end(("ex:acme", "ex:head")), "a fact must have a subject"),
-        (lambda: world.end("ex:acme"), "a fact must have a subject"),
-        (lambda: world.reinstate(("ex:acme", "ex:head", "ex:ann")), "this holds"),
-        (lambda: world.reinstate(("ex:acme", "ex:head", "ex:bob")), "has no end to take back"),
+        (lambda: world.facts.state("ex:acme", "ex:head", "ex:ann", valid_from=tomorrow), "without an end"),
+        (lambda: world.facts.end(("ex:acme", "ex:head", "ex:ann"), at="2014"), "before it began"),
+        (lambda: world.facts.state("ex:a", "ex:p", "ex:b", valid_from="2015", valid_to="2014"), "before it began"),
+        (lambda: world.facts.state("ex:a", "ex:p", "ex:b", valid_from="soon"), "a time such as"),
+        (lambda: world.facts.state("ex:a", "ex:p", "ex:b", confidence=2), "from 0 to 1"),
+        (lambda: world.facts.end(("ex:acme", "ex:head", "ex:bob")), "does not hold"),
+        (lambda: world.facts.end(("ex:acme", "ex:head")), "a fact must have a subject"),
+        (lambda: world.facts.end("ex:acme"), "a fact must have a subject"),
+        (lambda: world.facts.reinstate(("ex:acme", "ex:head", "ex:ann")), "this holds"),
+        (lambda: world.facts.reinstate(("ex:acme", "ex:head", "ex:bob")), "has no end to take back"),
         (lambda: world.as_of("yesterday"), "a time such as"),
     ):
         before = world.history()[0].revision
         with pytest.raises(ArgumentError, match=message):
             call()
         assert world.history()[0].revision == before
-    world.end(("ex:acme", "ex:head", "ex:ann"), at=NOW.date())  # a day that is not over ends now
+    world.facts.end(("ex:acme", "ex:head", "ex:ann"), at=NOW.date())  # a day that is not over ends now
     assert heads(world) == heads(world.as_of(datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1))) == []
-    diff = world.state("ex:acme", "ex:head", "ex:ann", dry_run=True)
+    diff = world.facts.state("ex:acme", "ex:head", "ex:ann", dry_run=True)
     assert (len(diff.added), heads(world)) == (1, [])
 
 
@@ -226,17 +228,17 @@ def _step(world: World, facts: dict[str, list[Interval]], states: dict[int, Any]
             first = draw.randrange(after, 2020)
             if draw.random() < 0.5:
                 last = draw.randrange(first, 2020)
-                world.state("urn:s", "urn:p", name, valid_from=str(first), valid_to=str(last))
+                world.facts.state("urn:s", "urn:p", name, valid_from=str(first), valid_to=str(last))
                 spans.append((first, last))
             else:
-                world.state("urn:s", "urn:p", name, valid_from=str(first))
+                world.facts.state("urn:s", "urn:p", name, valid_from=str(first))
                 spans.append((first, None))
         case 2 if holds:
             last = draw.randrange(spans[-1][0], 2020)
-            world.end(("urn:s", "urn:p", name), at=str(last))
+            world.facts.end(("urn:s", "urn:p", name), at=str(last))
             spans[-1] = (spans[-1][0], last)
         case 3 if spans and not holds:
-            world.reinstate(("urn:s", "urn:p", name))
+            world.facts.reinstate(("urn:s", "urn:p", name))
             spans[-1] = (spans[-1][0], None)
         case 4 if len(states) > 1:
             last = world.stats().last_revision
@@ -288,16 +290,16 @@ def test_things_with_intervals_are_there_in_their_time(world: World) -> None:
     assert len(list(world.quads(None, "ex:of"))) == 2, "what nobody removes is there in the present"
     told = [
         (str(one.predicate).removeprefix(EX), str(one.value).removeprefix(EX), one.interval, one.holds, one.incoming)
-        for one in world.timeline("ex:acme").facts[1:]
+        for one in world.facts.timeline("ex:acme").facts[1:]
     ]
     assert told == [
         ("seat", "m3", "– 2011-01-01", False, False),
         ("of", "m1", "2010 – 2012-05", False, True),
         ("of", "m2", "2013 –", True, True),
     ]
-    (gap,) = world.timeline("ex:acme").gaps
+    (gap,) = world.facts.timeline("ex:acme").gaps
     assert (gap.earlier.interval, gap.later.interval) == ("2010 – 2012-05", "2013 –")
-    assert {one.interval for one in world.timeline("ex:m2").facts} == {"2013 –", ""}
+    assert {one.interval for one in world.facts.timeline("ex:m2").facts} == {"2013 –", ""}
 
 
 def test_a_reifier_is_no_thing_and_statements_of_wikidata_are(world: World) -> None:
@@ -337,7 +339,7 @@ def test_random_things_are_there_in_their_years(seed: int) -> None:
             past = world.as_of(f"{year}-06")
             assert {str(quad[0]) for quad in past.quads(None, EX + "of")} == there
             assert {str(quad[2]) for quad in past.quads(None, EX + "has")} == there
-        assert {str(one.value) for one in world.timeline(EX + "acme").facts if one.incoming} == {
+        assert {str(one.value) for one in world.facts.timeline(EX + "acme").facts if one.incoming} == {
             thing for thing, pair in bounds.items() if pair != (0, 9999)
         }
 
@@ -351,13 +353,13 @@ def test_what_is_reinstated_is_as_if_it_had_never_had_an_end(began: str | None, 
 
     def seen(world: World) -> list[object]:
         times = ["2010", "2016", "2021", NOW, str(NOW.year + 3), str(NOW.year + 9)]
-        told = [(str(one.valid_from), one.valid_to, one.holds) for one in world.timeline("urn:acme").facts]
+        told = [(str(one.valid_from), one.valid_to, one.holds) for one in world.facts.timeline("urn:acme").facts]
         return [world.count(*fact), *(world.as_of(time).count(*fact) for time in times), told]
 
     with worlds.open(embedder=None) as world, worlds.open(embedder=None) as other:
-        world.state(*fact, valid_from=began, valid_to=ended)
-        world.reinstate(fact)
-        other.state(*fact, valid_from=began)
+        world.facts.state(*fact, valid_from=began, valid_to=ended)
+        world.facts.reinstate(fact)
+        other.facts.state(*fact, valid_from=began)
         if began is not None:  # else a fact that holds has no reifier
             assert seen(world) == seen(other)
         assert world.count(*fact) == (began is None or began < str(NOW.year))

@@ -17,8 +17,8 @@ import pytest
 import worlds
 from tests.support.drivers import PLANS, RECALL, native
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
-from worlds import OpenError, Solutions, World, WorldsError
+from worlds import OpenError, World, WorldsError
+from worlds.records import Solutions
 
 TEXTS = [
     f"the {size} {color} {bird}"
@@ -68,7 +68,7 @@ def test_a_backup_is_a_whole_world(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         fill(world)
         assert Path(f"{path}-wal").stat().st_size  # what is only in the log is in the backup too
-        world.backup(backup)
+        world.file.backup(backup)
         assert names(tmp_path) == ["backup.db", "world.db", "world.db-shm", "world.db-wal"]
         before = backup.read_bytes()
         world.add([("http://example.org/later", "rdfs:label", '"later"')])
@@ -80,14 +80,14 @@ def test_a_backup_is_a_whole_world(path: Path, tmp_path: Path) -> None:
 
 def test_a_world_in_memory_can_be_kept(world: World, tmp_path: Path) -> None:
     fill(world)
-    world.backup(str(tmp_path / "kept.db"))
+    world.file.backup(str(tmp_path / "kept.db"))
     assert_same(tmp_path / "kept.db", world)
     assert world.check().ok
 
 
 def test_an_empty_world_can_be_backed_up(tmp_path: Path) -> None:
     with worlds.open(embedder=None) as world:
-        world.backup(tmp_path / "empty.db")
+        world.file.backup(tmp_path / "empty.db")
     with worlds.open(tmp_path / "empty.db", embedder=None, create=False) as copy:
         assert len(copy) == 0
         assert copy.check().ok
@@ -98,7 +98,7 @@ def test_a_read_only_world_can_be_backed_up(path: Path, tmp_path: Path) -> None:
         fill(world)
     content = path.read_bytes()
     with worlds.open(path, embedder=HashingEmbedder(), read_only=True) as world:
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
         assert_same(tmp_path / "backup.db", world)
     assert path.read_bytes() == content
 
@@ -108,7 +108,7 @@ def test_the_backup_of_an_encrypted_world_is_encrypted(path: Path, tmp_path: Pat
     backup = tmp_path / "backup.db"
     with worlds.open(path, embedder=HashingEmbedder(), encryption_key="a secret") as world:
         fill(world)
-        world.backup(backup)
+        world.file.backup(backup)
         assert_same(backup, world, key="a secret")
         assert names(tmp_path) == ["backup.db", "world.db", "world.db-shm", "world.db-wal"]
     assert b"heron" not in backup.read_bytes()
@@ -121,7 +121,7 @@ def test_the_backup_of_an_encrypted_world_is_encrypted(path: Path, tmp_path: Pat
 def test_a_backup_can_be_put_in_the_place_of_a_lost_world(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         fill(world)
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
         expected = answers(world)
     path.write_bytes((tmp_path / "backup.db").read_bytes())
     with worlds.open(path, embedder=HashingEmbedder()) as world:
@@ -136,14 +136,14 @@ def test_nothing_that_exists_is_overwritten(path: Path, tmp_path: Path) -> None:
         (tmp_path / "nowhere").symlink_to(tmp_path / "no such file")
         for target in (path, tmp_path / "there", tmp_path / "nowhere", tmp_path):
             with pytest.raises(OpenError, match="exists already"):
-                world.backup(target)
+                world.file.backup(target)
         assert (tmp_path / "there").read_text() == "there before"
         assert names(tmp_path) == ["nowhere", "there", "world.db", "world.db-shm", "world.db-wal"]
 
 
 def test_what_cannot_be_written_is_an_open_error(world: World, tmp_path: Path) -> None:
     with pytest.raises(OpenError, match="cannot be written"):
-        world.backup(tmp_path / "no" / "backup.db")
+        world.file.backup(tmp_path / "no" / "backup.db")
     assert names(tmp_path) == []
 
 
@@ -151,7 +151,7 @@ def test_a_transaction_cannot_be_backed_up_by_half(world: World, tmp_path: Path)
     with world.transaction():
         world.add([("urn:a", "urn:b", "urn:c")])
         with pytest.raises(WorldsError, match="inside a transaction"):
-            world.backup(tmp_path / "backup.db")
+            world.file.backup(tmp_path / "backup.db")
     assert names(tmp_path) == []
 
 
@@ -169,7 +169,7 @@ def test_another_threads_transaction_is_waited_for(path: Path, tmp_path: Path) -
         with ThreadPoolExecutor() as threads:
             writing = threads.submit(write)
             assert begun.wait(60)
-            waiting = [threads.submit(world.backup, tmp_path / "backup.db"), threads.submit(world.compact)]
+            waiting = [threads.submit(world.file.backup, tmp_path / "backup.db"), threads.submit(world.file.compact)]
             time.sleep(0.2)
             assert not any(future.done() for future in waiting)
             ended.set()
@@ -188,7 +188,9 @@ def test_what_killed_backups_left_is_cleared(path: Path, tmp_path: Path) -> None
     while not [name for name in names(folder) if name.endswith(".part")]:
         for name in names(folder):
             (folder / name).unlink()
-        child = Forked([sys.executable, "-c", BACKUPS, str(path), str(folder)], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", BACKUPS, str(path), str(folder)], stdout=subprocess.PIPE, text=True
+        )
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
         time.sleep(random.random() / 10)
@@ -202,7 +204,7 @@ def test_what_killed_backups_left_is_cleared(path: Path, tmp_path: Path) -> None
         fcntl.flock(alive, fcntl.LOCK_EX)
         with worlds.open(path, embedder=None) as world:
             assert not (tmp_path / draft).exists()
-            world.backup(folder / "new.db")
+            world.file.backup(folder / "new.db")
         assert [name for name in names(folder) if name.endswith(".part")] == [".1.db.01234567.backup.part"]
 
 
@@ -224,7 +226,7 @@ def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         fill(world)
         first = len(world)
-        writer = Forked([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "begin\n"
         counts: list[int] = []
@@ -233,7 +235,7 @@ def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
                 while len(world) <= max(counts, default=first):
                     time.sleep(0.01)
                 seen = len(world)
-                world.backup(tmp_path / f"{number}.db")
+                world.file.backup(tmp_path / f"{number}.db")
                 with worlds.open(tmp_path / f"{number}.db", embedder=None) as copy:
                     assert (len(copy) - first) % 2 == 0
                     assert len(copy) >= seen - 2  # a later write may have removed two
@@ -256,7 +258,7 @@ with worlds.open(sys.argv[1], embedder=None) as world:
     print("begin", flush=True)
     try:
         for n in range(100_000):
-            world.backup(f"{sys.argv[2]}/{n}.db")
+            world.file.backup(f"{sys.argv[2]}/{n}.db")
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
@@ -267,7 +269,7 @@ def test_ctrl_c_leaves_complete_backups_only(path: Path, tmp_path: Path) -> None
         fill(world)
     folder = tmp_path / "backups"
     folder.mkdir()
-    child = Forked(
+    child = subprocess.Popen(
         [sys.executable, "-c", BACKUPS, str(path), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -282,7 +284,7 @@ def test_ctrl_c_leaves_complete_backups_only(path: Path, tmp_path: Path) -> None
     out, err = child.communicate(timeout=60)
     assert out == "interrupted\n", err
     with worlds.open(path, embedder=None) as world:
-        world.backup(folder / "last.db")  # clears the draft that an interrupt in the clearing itself may leave
+        world.file.backup(folder / "last.db")  # clears the draft that an interrupt in the clearing itself may leave
     made = [name for name in names(folder) if name != "last.db"]
     assert sorted(made) == sorted(f"{n}.db" for n in range(len(made)))
     assert {file.stat().st_size for file in folder.iterdir()} == {path.stat().st_size}

@@ -18,16 +18,8 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.misuse import A_QUAD, EX, LINE, P, files_of, made, reads, state, writes
 from tests.support.oracle import problems
-from worlds import (
-    Change,
-    EmbedderError,
-    IntegrityError,
-    OpenError,
-    ReadOnlyError,
-    SchemaError,
-    World,
-    WorldsError,
-)
+from worlds import EmbedderError, IntegrityError, OpenError, ReadOnlyError, SchemaError, World, WorldsError
+from worlds.records import Change
 from worlds.sql import SCHEMA_VERSION
 from worlds.sql.connection import Connection
 from worlds.world import connection_of
@@ -201,7 +193,7 @@ def use(world: World) -> None:
         lambda: world.add([A_QUAD]),
         lambda: world.remove([(EX + "5", P, '"the red kite number 5 flies over the hills"@en')]),
         lambda: world.embed(rebuild=True),
-        world.compact,
+        world.file.compact,
     ]
     for one in uses:
         with contextlib.suppress(IntegrityError, OpenError):
@@ -301,7 +293,7 @@ def test_a_world_opened_read_only(path: Path, tmp_path: Path) -> None:
             with pytest.raises(ReadOnlyError, match=r"world\.db was opened read-only"):
                 write()
             reads(world)
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
     assert path.read_bytes() == before
     assert files_of(path) == {"world.db", "backup.db"}
     with worlds.open(tmp_path / "backup.db", embedder=HashingEmbedder()) as world:
@@ -402,10 +394,10 @@ def test_a_folder_that_is_read_only(mount: Mount, tmp_path: Path) -> None:
             for write in writes(world):
                 with pytest.raises(ReadOnlyError):
                     write()
-            for verb in (world.export, world.backup):
+            for verb in (world.export, world.file.backup):
                 with pytest.raises(OpenError, match="Read-only file system"):
                     verb(mount.folder / "out.nq")
-            world.backup(tmp_path / f"backup-{path.name}")
+            world.file.backup(tmp_path / f"backup-{path.name}")
     assert files_of(mount.path) == {"world.db"}
 
 
@@ -469,8 +461,8 @@ def test_a_full_disk_names_the_file_that_could_not_be_written(mount: Mount, driv
                 pass
         writes: list[tuple[str, str, Callable[[], object]]] = [
             ("world.db", "the disk is full", lambda: world.update("INSERT { ?s <urn:a> ?o } WHERE { ?s ?p ?o }")),
-            ("world.db", "the disk is full", world.compact),
-            ("backup.db", "No space left", lambda: world.backup(mount.folder / "backup.db")),
+            ("world.db", "the disk is full", world.file.compact),
+            ("backup.db", "No space left", lambda: world.file.backup(mount.folder / "backup.db")),
             ("e.nq", "No space left", lambda: world.export(mount.folder / "e.nq")),
             ("new.db", "the disk is full", lambda: worlds.open(mount.folder / "new.db", embedder=None, driver=driver)),
             ("r.db", "No space left", lambda: worlds.restore(mount.path, mount.folder / "r.db")),

@@ -17,8 +17,9 @@ import worlds
 from tests.support import tables
 from tests.support.drivers import NATIVE, RECALL, native
 from tests.support.embedder import HashingEmbedder
-from worlds import ChunkSize, ParseError, TextPolicy, World
+from worlds import ParseError, World
 from worlds.core.file.problems import Problem
+from worlds.records import ChunkSize, TextPolicy
 
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -357,7 +358,7 @@ def test_an_index_that_finds_too_little_is_reported(world: World) -> None:
     assert [problem.kind for problem in report.problems] == ["index-recall"], str(report)
     assert report.recall["index"] < 0.9
     assert "find themselves" in str(report)
-    world.compact()
+    world.file.compact()
     assert world.check().ok
 
 
@@ -385,7 +386,7 @@ def test_the_full_text_index_is_sampled_where_nothing_can_be_written(world: Worl
 def test_compact_repairs_what_it_is_the_remedy_of(world: World, name: str) -> None:
     damage(world, *DAMAGE[name][1])
     assert all("compact()" in problem.remedy for problem in world.check().problems)
-    world.compact()
+    world.file.compact()
     report = world.check()
     assert report.ok, str(report)
     assert report.recall == RECALL

@@ -64,7 +64,7 @@ def clock(tmp_path: Path) -> Clock:
 
 WRITING = """
 import datetime, sys, worlds
-from worlds import Retention
+from worlds.records import Retention
 clock, path = sys.argv[1:]
 
 def set_clock(days):
@@ -77,15 +77,15 @@ with worlds.open(path, embedder=None) as world:
     set_clock(-2)
     world.add([("urn:b", "rdfs:label", '"second"')])
     set_clock(-1)
-    world.propose(update="INSERT DATA { <urn:c> <urn:p> 1 }", why="so")
-    world.accept(1)
+    world.proposals.add(update="INSERT DATA { <urn:c> <urn:p> 1 }", why="so")
+    world.proposals.accept(1)
     assert [entry.revision for entry in world.history()] == [3, 2, 1]
     assert {str(row[0]) for row in world.at(1).query("SELECT ?s { ?s ?p ?o }")} == {"urn:a"}
     days = datetime.timedelta(days=1)
-    assert [world.at(now + n * days / 2).view.revision for n in (-5, -3, -1, 1)] == [0, 2, 3, 3]
+    assert [world.at(now + n * days / 2).file.view.revision for n in (-5, -3, -1, 1)] == [0, 2, 3, 3]
     world.undo(1)
     assert len(world) == 2
-    world.retention = Retention(days=1.5)  # the first revision is younger, so all that came after it are kept
+    world.revisions.retention = Retention(days=1.5)  # the first revision is younger, so all that came after it are kept
     world.add([("urn:d", "rdfs:label", '"fourth"')])
     assert [entry.revision for entry in world.history()] == [5, 4, 3, 2, 1]
     set_clock(30)
@@ -93,7 +93,7 @@ with worlds.open(path, embedder=None) as world:
     assert [entry.revision for entry in world.history()] == [6]
     set_clock(-30)
     world.add([("urn:f", "rdfs:label", '"sixth"')])
-    world.compact()
+    world.file.compact()
 with worlds.open(path, embedder=None) as world:
     assert [hit.text for hit in world.search("sixth", mode="text")] == ["sixth"]
     assert world.check().ok

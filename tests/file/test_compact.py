@@ -17,8 +17,8 @@ import worlds
 from tests.support import tables
 from tests.support.drivers import NATIVE, PLANS, RECALL, native
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
-from worlds import ReadOnlyError, TextPolicy, World, WorldsError
+from worlds import ReadOnlyError, World, WorldsError
+from worlds.records import TextPolicy
 
 EX = "http://example.org/"
 WORDS = ("red", "grey", "old", "kite", "heron", "river", "stone", "north", "seven", "light", "cloud", "winter")
@@ -72,7 +72,7 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
             for n in range(0, 100, 9)
         ]
         state = tables.rows(world, "SELECT id, term, vector FROM chunks")
-        world.compact()
+        world.file.compact()
         assert exported(world) == before
         assert world.stats().bytes < size * 0.7
         assert Path(f"{path}-wal").stat().st_size == 0
@@ -89,7 +89,7 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
             assert world.search(text(n), mode="text")[0].text == text(n)
         assert_sound(world)
         size = world.stats().bytes
-        world.compact()
+        world.file.compact()
         assert world.stats().bytes == size
         assert_sound(world)
         world.add(quads(range(90, 120)))
@@ -100,12 +100,12 @@ def test_texts_that_are_gone_are_forgotten_and_those_that_are_there_are_not(worl
     world.add(quads(range(20)))
     world.remove(quads(range(10)))
     world.add([("urn:x", "urn:y", f'"{text(12)}"@en')])  # one vector for two literals
-    world.compact()
+    world.file.compact()
     assert tables.value(world, "SELECT count(*) FROM embedded_texts") == 10
     assert world.add(quads(range(5, 8))).embedded == 3
     world.remove(quads(range(10, 20)))
     assert world.add(quads(range(10, 20))).embedded == 0
-    world.compact()
+    world.file.compact()
     assert_sound(world)
 
 
@@ -128,13 +128,13 @@ def test_terms_go_when_nothing_needs_them(world: World) -> None:
         world.remove(passing)
     assert EX + "unknown" in terms(world)
     before = exported(world)
-    world.compact()
+    world.file.compact()
     assert terms(world) == needed
     assert exported(world) == before
     assert_sound(world)
     # Without their history, what only the history needs goes too.
     tables.run(world, "DELETE FROM removed_quads WHERE true")
-    world.compact()
+    world.file.compact()
     assert needed - terms(world) == {EX + "once", "history"}
     assert exported(world) == before
 
@@ -146,11 +146,11 @@ def test_no_number_is_ever_given_twice(world: World) -> None:
         world.load(b"", format="turtle", mode="replace")
         world.add([("urn:a", "urn:b", "urn:c")])
     last = tables.value(world, "SELECT max(id) FROM terms")
-    world.compact()
+    world.file.compact()
     assert tables.value(world, "SELECT max(id) FROM terms") == 3 < last
     world.load(b"[] <urn:b> <urn:c> .", format="turtle")
     assert tables.value(world, "SELECT max(id) FROM terms") > last
-    world.compact()
+    world.file.compact()
     world.load(b"[] <urn:b> <urn:c> .", format="turtle")
     assert world.check().ok
 
@@ -162,7 +162,7 @@ def test_another_connection_learns_that_a_term_has_another_number(path: Path) ->
         assert len(other.search("thing", types=EX + "T")[0].quads) == 1
         world.remove(typed[:1])
         tables.run(world, "DELETE FROM removed_quads WHERE true")  # as if the history were pruned
-        world.compact()
+        world.file.compact()
         assert EX + "T" not in terms(world)
         world.add(typed)
         assert [str(hit.subject) for hit in other.search("thing", types=EX + "T")] == [EX + "a"]
@@ -177,14 +177,14 @@ def test_other_connections_go_on(path: Path) -> None:
         assert len(other) == 25
         assert other.query(f"ASK {{ <{EX}3> ?p ?o }}") is True
         assert other.search(text(3), ranking=worlds.Ranking(plan="codes"))[0].text == text(3)
-        world.compact()
+        world.file.compact()
         assert len(other) == 25
         assert other.search(text(3), ranking=worlds.Ranking(plan="codes"))[0].text == text(3)
         assert other.search(text(3), ranking=worlds.Ranking(plan=PLANS[-1]))[0].text == text(3)
         assert other.add(quads(range(25, 30))).embedded == 5  # the vectors of these were forgotten
         assert other.query(f"ASK {{ <{EX}27> ?p ?o }}") is True
         assert world.query(f"ASK {{ <{EX}27> ?p ?o }}") is True
-        other.compact()
+        other.file.compact()
         assert_sound(world)
         assert_sound(other)
 
@@ -192,10 +192,10 @@ def test_other_connections_go_on(path: Path) -> None:
 @pytest.mark.parametrize("embedder", [None, HashingEmbedder()])
 def test_a_world_without_a_native_index_gets_none(path: Path, embedder: HashingEmbedder | None) -> None:
     with worlds.open(path, embedder=embedder, vector_index=False) as world:
-        world.compact()
+        world.file.compact()
         world.add(quads(range(20)))
         world.remove(quads(range(10)))
-        world.compact()
+        world.file.compact()
         assert not world.stats().vector_index
         assert world.check().ok
         assert len(world.search(text(12), limit=3)) == 3
@@ -224,7 +224,7 @@ def test_a_missing_index_is_built_by_compact(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add(quads(range(60)))
         tables.run(world, "DROP INDEX vectors_embedding")
-        world.compact()
+        world.file.compact()
         assert_sound(world)
 
 
@@ -246,10 +246,10 @@ def test_where_it_cannot_run(path: Path) -> None:
     with worlds.open(path, embedder=None) as world, world.transaction():
         world.add([("urn:a", "urn:b", "urn:c")])
         with pytest.raises(WorldsError, match="inside a transaction"):
-            world.compact()
+            world.file.compact()
     with worlds.open(path, embedder=None, read_only=True) as world:
         with pytest.raises(ReadOnlyError):
-            world.compact()
+            world.file.compact()
         assert len(world) == 1
 
 
@@ -260,7 +260,7 @@ from tests.support.embedder import HashingEmbedder
 with worlds.open(sys.argv[1], embedder=HashingEmbedder()) as world:
     print("begin", flush=True)
     while True:
-        world.compact()
+        world.file.compact()
         print("done", flush=True)
 """
 
@@ -275,10 +275,10 @@ def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
                 world.load("".join(lines).encode(), format="nt", mode="replace", graph="urn:g")
         before = exported(world)
         began = time.monotonic()
-        world.compact()
+        world.file.compact()
         took = time.monotonic() - began
     for attempt in range(4):
-        child = Forked([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
         time.sleep(took * (attempt + 0.5) / 4)
@@ -290,13 +290,13 @@ def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
             assert {problem.kind for problem in report.problems} <= {"vector-index", "index-recall"}, str(report)
             assert exported(world) == before
             if attempt % 2:  # else the next process finds it so
-                world.compact()
+                world.file.compact()
                 assert world.stats().vector_index == NATIVE
                 assert world.check().ok
                 world.add(quads(range(60, 70)))
                 world.remove(quads(range(60, 70)))
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        world.compact()
+        world.file.compact()
         assert_sound(world)
         assert exported(world) == before
 
@@ -315,6 +315,6 @@ def test_every_step_after_which_a_process_may_die_can_be_repaired(path: Path) ->
                 tables.run(world, step)
             assert [problem.kind for problem in world.check().problems] == ["vector-index"]
             world.add(quads(range(60, 70)))  # what is embedded meanwhile
-            world.compact()
+            world.file.compact()
             assert_sound(world)
             world.remove(quads(range(60, 70)))

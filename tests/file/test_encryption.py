@@ -52,8 +52,8 @@ with worlds.open(f"{folder}/w.db", embedder=None, encryption_key=key) as world:
     world.search(word)
     world.update("DELETE { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(STRENDS(?o, '77')) }")
     world.undo(2)
-    world.compact()
-    world.backup(f"{folder}/backup.db")
+    world.file.compact()
+    world.file.backup(f"{folder}/backup.db")
     assert world.check().ok
     world.close()
 open(f"{folder}/over", "w").close()

@@ -44,7 +44,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found(world: worlds.World) -> int:
     answer = world.query(QUERY)
-    assert isinstance(answer, worlds.Solutions)
+    assert isinstance(answer, worlds.records.Solutions)
     return len(answer)
 
 
@@ -241,7 +241,7 @@ def test_what_is_made_of_a_world_is_as_private(tmp_path: Path, private: int, mon
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add([("urn:a", "rdfs:label", '"red kite"')])
         world.query(QUERY)
-        world.backup(target / "backup.db")
+        world.file.backup(target / "backup.db")
         world.export(target / "all.nq")
         world.export(target / "all.nt.gz")
         (target / "there.nq").touch(0o604)
@@ -271,7 +271,7 @@ def test_what_root_makes_of_a_world_belongs_to_its_owner(tmp_path: Path, monkeyp
     with worlds.open(path, embedder=None) as world:
         world.query(QUERY)
         world.add([("urn:c", "urn:p", "urn:d")])
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
         world.export(tmp_path / "all.nq")
         keys_of(path).add("ann", {"*": "read"})
     made = [tmp_path / "backup.db", tmp_path / "all.nq", Path(f"{path}-sparql"), *Path(f"{path}-sparql").rglob("*")]

@@ -59,7 +59,7 @@ def test_odd_names_of_worlds(tmp_path: Path, name: str, monkeypatch: pytest.Monk
         assert len(world.search("kite")) == len(world) == 3
         assert world.stats().bytes == (tmp_path / file).stat().st_size
     with worlds.open(file, embedder=None) as world:
-        world.backup(f"{name}.backup")
+        world.file.backup(f"{name}.backup")
         assert world.export(f"{name}.nq") == 3
     with worlds.open(f"{name}.backup", embedder=None) as world:
         assert len(world) == 3
@@ -104,8 +104,8 @@ def test_a_relative_path_after_the_folder_was_changed(tmp_path: Path, monkeypatc
         assert world.stats().bytes > 4096
         with pytest.raises(ValueError, match="is the world itself"):
             world.export("../sub/world.db", format="nq")
-        world.compact()
-        world.backup("backup.db")
+        world.file.compact()
+        world.file.backup("backup.db")
         with worlds.open("../sub/world.db", embedder=None, timeout=0.1) as other:
             assert len(other) == 2
             with world.transaction(), pytest.raises(ConflictError, match="through another World"):

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 import worlds
-from tests.support.forking import Forked
 from tests.support.processes import end_within, family
 from tests.support.serving import served
 
@@ -34,7 +34,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def started(command: list[str], draft: str, folder: Path) -> subprocess.Popen[bytes]:
     """The command, once it has made a draft of this name."""
-    process = Forked([sys.executable, "-m", "worlds", *command], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "worlds", *command], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(folder.glob(draft)):
         assert time.monotonic() < deadline
@@ -55,7 +55,7 @@ def test_a_signal_leaves_nothing(large: Path, tmp_path: Path, verb: str, target:
 def test_a_signal_in_the_background_leaves_nothing(large: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "worlds", "export", str(large), str(tmp_path / "out.nq")]
     script = f"import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv({command[0]!r}, {command!r})"
-    process = Forked([sys.executable, "-c", script], stderr=subprocess.DEVNULL)  # as a shell's `… &` does
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)  # as a shell's `… &` does
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".out.nq.*")) and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -73,7 +73,8 @@ def test_what_a_killed_process_left_the_next_one_removes(large: Path, tmp_path: 
     with worlds.open(large, embedder=None, read_only=True) as world:
         if not (tmp_path / target).exists():
             name, *options = verb.split(" --")
-            getattr(world, name)(tmp_path / target, **dict.fromkeys(options, True))
+            method: Any = world.export if name == "export" else world.file.backup
+            method(tmp_path / target, **dict.fromkeys(options, True))
     assert left
     assert [file.name for file in tmp_path.iterdir()] == [target]
 

@@ -15,7 +15,6 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
 from worlds import OpenError, ReadOnlyError, World, WorldsError
 
 CHILD = """
@@ -31,7 +30,7 @@ with worlds.open(sys.argv[1], embedder=None) as world:
 
 def child(path: Path, writes: int) -> subprocess.Popen[str]:
     """A process that has the world open, and written to it."""
-    process = Forked(
+    process = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(path), str(writes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
@@ -49,7 +48,7 @@ def backup(path: Path, tmp_path: Path) -> Path:
     """A backup of the world at `path`, which then went on."""
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add([("urn:a", "rdfs:label", '"red kite"')])
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
         world.add([("urn:b", "rdfs:label", '"grey heron"')])
     return tmp_path / "backup.db"
 
@@ -169,7 +168,7 @@ def test_an_encrypted_backup_is_restored_by_its_key(tmp_path: Path) -> None:
     path, backup = tmp_path / "kb.db", tmp_path / "backup.db"
     with worlds.open(path, embedder=None, encryption_key="secret") as world:
         world.add([("urn:a", "rdfs:label", '"red kite"')])
-        world.backup(backup)
+        world.file.backup(backup)
         world.add([("urn:b", "rdfs:label", '"grey heron"')])
     with pytest.raises(OpenError):
         worlds.restore(backup, path)
@@ -216,7 +215,7 @@ def test_a_restore_that_is_killed_leaves_the_one_world_or_the_other(tmp_path: Pa
     path, backup = tmp_path / "kb.db", tmp_path / "backup.db"
     with worlds.open(tmp_path / "source.db", **how) as world:
         world.add([("urn:new", "urn:p", f'"{"new " * 900}"')])
-        world.backup(backup)
+        world.file.backup(backup)
     with worlds.open(path, **how) as world:
         world.add([(f"urn:old{n}", "urn:p", f'"{"old " * 900}"') for n in range(20)])
     left = f"import os, worlds; w = worlds.open({str(path)!r}, embedder=None, encryption_key={key or None!r}); "
@@ -252,7 +251,7 @@ def test_a_file_with_two_names_is_not_written(path: Path, tmp_path: Path, driver
             worlds.open(name, embedder=None, driver=driver)
         with worlds.open(name, embedder=None, driver=driver, read_only=True) as world:
             assert len(world) == 1
-            world.backup(tmp_path / f"of-{name.name}")
+            world.file.backup(tmp_path / f"of-{name.name}")
     (tmp_path / "other.db").unlink()
     for name in (path, tmp_path / "of-other.db"):
         with worlds.open(name, embedder=None, driver=driver) as world:

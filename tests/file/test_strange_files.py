@@ -108,7 +108,7 @@ def test_every_world_of_ours_is_opened(path: Path, tokenizer: str, vector_index:
         world.policy = TextPolicy(tokenizer=tokenizer)
         world.add([("urn:a", "rdfs:label", '"red kite"')])
         world.embed(rebuild=True)
-        world.compact()
+        world.file.compact()
         tables.run(world, "ANALYZE")
     with worlds.open(path, embedder=None) as world:
         assert len(world) == 1

@@ -124,7 +124,7 @@ def test_entities_that_are_never_closed_are_read_once() -> None:
 def test_a_patch_hides_no_nesting() -> None:
     deep = "A <urn:s> <urn:p> " + "<<( <urn:s> <urn:p> " * 30_000 + "1" + " )>>" * 30_000 + " .\n"
     with worlds.open(embedder=None) as world, pytest.raises(worlds.ParseError, match="nested deeper"):
-        world.apply_patch(f'TX .\nA <urn:s> <urn:p> "<<( # " .\n{deep}TC .\n'.encode())
+        world.revisions.apply(f'TX .\nA <urn:s> <urn:p> "<<( # " .\n{deep}TC .\n'.encode())
 
 
 def test_a_stray_quotation_mark_hides_no_nesting() -> None:

@@ -319,7 +319,7 @@ def test_what_is_only_read_reaches_no_network(endpoint: tuple[str, list[str]]) -
                 world.query(query, allow_network=True)
         constraint = f'<urn:S> sh:targetNode <urn:a> ; sh:sparql [ sh:select "SELECT $this {{ {service} }}" ] .'
         with pytest.raises(worlds.ShapesError, match="SERVICE, which pre-binding does not allow"):
-            world.validate(shapes=f"@prefix sh: <http://www.w3.org/ns/shacl#> . {constraint}".encode())
+            world.shapes.validate(shapes=f"@prefix sh: <http://www.w3.org/ns/shacl#> . {constraint}".encode())
         with worlds.group({"one": world}) as group, pytest.raises(QueryError, match="SERVICE"):
             group.query(f"SELECT * {{ {service} }}")
     assert asked == []
@@ -365,7 +365,7 @@ class TestLimits:
             assert world.update("INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", timeout=timeout).added == 1
             assert world.query("SELECT ?o { ?s ?p ?o FILTER(?o > 1) }", timeout=timeout).to_dicts() == [{"o": 2}]  # type: ignore[union-attr]
             assert world.explain("SELECT * { ?s ?p ?o }", timeout=timeout).results == 2
-            world.pattern_timeout = timeout
+            world.file.pattern_timeout = timeout
             assert len(world.search("a", where="?subject ?p 1")) == 0
 
     @linux

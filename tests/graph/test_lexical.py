@@ -90,7 +90,7 @@ def test_results_have_the_given_form_unless_the_query_made_it() -> None:
 
         def tsv(query: str) -> list[str]:
             found = world.query(query)
-            assert isinstance(found, worlds.Solutions)
+            assert isinstance(found, worlds.records.Solutions)
             return found.serialize("tsv").splitlines()[1:]
 
         assert tsv("SELECT ?n { ex:a ex:n ?n }") == ["007"]
@@ -100,12 +100,12 @@ def test_results_have_the_given_form_unless_the_query_made_it() -> None:
         assert tsv("SELECT ?n ?m { ?s ex:n ?n BIND(3 + 4 AS ?m) FILTER(?n = 7) }") == ["007\t7"]
         for form in ("CONSTRUCT { ?s ex:m ?n } WHERE { ?s ex:n ?n }", "DESCRIBE ex:a ex:b"):
             triples = world.query(form)
-            assert isinstance(triples, worlds.Triples)
+            assert isinstance(triples, worlds.records.Triples)
             text = triples.serialize("nt")
             assert '"007"^^' in text
             assert f'"1"^^<{XSD}byte>' in text
         triples = world.query("CONSTRUCT { ?s ex:m 7 } WHERE { ?s ex:n ?n }")
-        assert isinstance(triples, worlds.Triples)
+        assert isinstance(triples, worlds.records.Triples)
         assert '"7"^^' in triples.serialize("nt")
 
 
@@ -153,6 +153,6 @@ def test_results_have_the_form_of_the_quad_that_holds_now(tmp_path: Path) -> Non
         world.add([quad("001")])
         assert sorted(shown(world)) == ["001", "2.50"]
         world.remove([quad("001")])
-        world.compact()
+        world.file.compact()
         world.add([quad("+1")])
         assert sorted(shown(world)) == ["+1", "2.50"]

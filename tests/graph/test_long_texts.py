@@ -51,9 +51,7 @@ def written(some: list[ox.Quad], format: str) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "format", ["nq", *(pytest.param(name, marks=pytest.mark.long) for name in FORMATS if name != "nq")]
-)
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_long_text_is_read_back(format: str) -> None:
     given = quads(text(LONG))[:2]
     data = written(given, format)
@@ -66,13 +64,13 @@ def test_a_long_text_is_read_back(format: str) -> None:
 def test_what_a_world_exports_can_be_loaded_and_applied() -> None:
     with worlds.open(embedder=None) as world, worlds.open(embedder=None) as other:
         for one in (world, other):
-            one.policy = worlds.TextPolicy(exclude=frozenset({P.value}))
+            one.policy = worlds.records.TextPolicy(exclude=frozenset({P.value}))
         world.add([(S, P, ox.Literal("x" * LONG))])
         out = io.BytesIO()
         world.export(out, format="nq")
         assert other.load(out.getvalue(), format="nq").added == 1
         other.undo(other.history()[0].revision)
-        other.apply_patch(world.diff(0, world.history()[0].revision).patch())
+        other.revisions.apply(world.diff(0, world.history()[0].revision).patch())
         assert set(other.quads()) == set(world.quads())
 
 
@@ -163,7 +161,7 @@ def test_what_is_too_long_for_the_parser_is_an_error_that_names_the_limit(format
 def test_a_long_text_in_an_update() -> None:
     value = "x" * LONG
     with worlds.open(embedder=None) as world:
-        world.policy = worlds.TextPolicy(exclude=frozenset({P.value, "urn:x:q"}))
+        world.policy = worlds.records.TextPolicy(exclude=frozenset({P.value, "urn:x:q"}))
         world.update(f"INSERT DATA {{ <urn:x:s> <urn:x:p> {json.dumps(value)} }}")
         world.update("INSERT { ?s <urn:x:q> ?o } WHERE { ?s <urn:x:p> ?o }")
         assert {str(term) for _, _, term, _ in world.quads()} == {value}

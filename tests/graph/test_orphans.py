@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import worlds
-from tests.support.forking import Forked
 from tests.support.processes import end_within, family, running
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
@@ -38,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 
 def ends(command: list[str], number: signal.Signals) -> None:
     """The command's query runs in a child, which is gone soon after a signal ended the command."""
-    with Forked(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
         deadline = time.monotonic() + 30
         while not (children := family(parent.pid)):
             assert time.monotonic() < deadline, "nothing was forked"
@@ -67,5 +66,5 @@ def test_a_query_outlives_the_thread_that_began_it(path: Path) -> None:
     deep = "SELECT ?s { " + "{ " * 100 + "?s ?p ?o" + " }" * 100 + " } LIMIT 3"
     with worlds.open(path, embedder=None, read_only=True) as world:
         found = world.query(deep, timeout=30)
-        assert isinstance(found, worlds.Solutions)
+        assert isinstance(found, worlds.records.Solutions)
         assert len(found) == 3

@@ -72,9 +72,9 @@ def test_a_patch_makes_of_one_world_the_other(first: set[ox.Quad], gone: set[ox.
             world.remove(gone)
             world.add(new)
         here = len(world.history())
-        other.apply_patch(world.patch(0, here))
+        other.revisions.apply(world.revisions.patch(0, here))
         assert quads_of(other) == quads_of(world)
-        other.apply_patch(world.patch(here, 0))
+        other.revisions.apply(world.revisions.patch(here, 0))
         assert quads_of(other) == set()
         assert other.check().ok
 
@@ -170,7 +170,7 @@ def test_what_is_no_patch_is_refused_where_it_stands(text: str, place: str, worl
     assert place in str(raised.value)
     world.add([("urn:a", "urn:b", "urn:c")])
     with pytest.raises(ParseError):
-        world.apply_patch(data)
+        world.revisions.apply(data)
     assert len(world.history()) == len(world) == 1
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_patch_is_refused_where_it_stands(text: str, place: str, worl
 
 def test_a_patch_is_one_revision_and_sets_prefixes(world: World) -> None:
     world.add([("_:b1", EX + "p", "_:b2", EX + "g")])
-    change = world.apply_patch(PATCH, author="ann", message="from elsewhere")
+    change = world.revisions.apply(PATCH, author="ann", message="from elsewhere")
     assert (change.revision, change.added, change.removed, change.embedded) == (2, 2, 1, 1)
     assert world.history()[0].author == "ann"
     assert world.history()[0].message == "from elsewhere"
@@ -196,18 +196,18 @@ def test_a_patch_comes_from_a_path_bytes_text_or_a_file(tmp_path: Path, world: W
     packed.write_bytes(gzip.compress((line % 1).encode()))
     given = [plain, str(packed), line % 2, (line % 3).encode(), io.BytesIO((line % 4).encode()), io.StringIO(line % 5)]
     for number, source in enumerate(given, 1):
-        assert world.apply_patch(source).revision == number
+        assert world.revisions.apply(source).revision == number
     for missing in (tmp_path / "none", "none", ""):
         with pytest.raises(OpenError):
-            world.apply_patch(missing)
+            world.revisions.apply(missing)
     with pytest.raises(ParseError, match="is not one patch"):
-        world.apply_patch([plain, plain])
+        world.revisions.apply([plain, plain])
     with pytest.raises(TypeError):
-        world.apply_patch(7)
+        world.revisions.apply(7)
 
 
 def test_what_is_aborted_is_not_applied(world: World) -> None:
-    change = world.apply_patch(
+    change = world.revisions.apply(
         "A <urn:1> <urn:p> <urn:o> .\nTX .\nA <urn:2> <urn:p> <urn:o> .\nPA no <urn:no> .\nTA .\n"
         "TX .\nA <urn:3> <urn:p> <urn:o> .\nPA yes <urn:yes> .\nTC .\n"
     )
@@ -215,7 +215,7 @@ def test_what_is_aborted_is_not_applied(world: World) -> None:
     assert {str(quad.subject) for quad in quads_of(world)} == {"<urn:1>", "<urn:3>"}
     assert "no" not in world.prefixes
     assert world.prefixes["yes"] == "urn:yes"
-    world.apply_patch("PD yes .\n")
+    world.revisions.apply("PD yes .\n")
     assert "yes" not in world.prefixes
 
 
@@ -244,9 +244,9 @@ def test_rows_apply_one_after_the_other(codes: str, there: bool, fits: bool, aft
     )
     if not fits:
         with pytest.raises(ConflictError, match=r"does not fit this world: .* <urn:a> <urn:p> <urn:o>"):
-            world.apply_patch(text)
+            world.revisions.apply(text)
         assert world.history() == before
-    world.apply_patch(text, strict=fits)
+    world.revisions.apply(text, strict=fits)
     found = {str(quad.subject) for quad in quads_of(world)}
     assert ("<urn:a>" in found) == after
     assert found >= {"<urn:0>", "<urn:other>"}
@@ -256,12 +256,12 @@ def test_a_copy_follows_by_patches(tmp_path: Path) -> None:
     """Blank nodes keep their identity: in a copy of the world a label means the same node."""
     with worlds.open(tmp_path / "first.db", embedder=None) as world:
         world.load(b"_:x <urn:p> _:y . _:y <urn:p> 'one' .", format="turtle")
-        world.backup(tmp_path / "copy.db")
+        world.file.backup(tmp_path / "copy.db")
         with worlds.open(tmp_path / "copy.db", embedder=None) as copy:
             for step in (b"_:x <urn:p> 'two' .", b"[] <urn:p> [] .", b"<urn:a> <urn:p> 'three' ."):
                 last = world.history(1)[0].revision
                 world.load(step, format="turtle", mode="replace" if b"three" in step else "merge")
-                copy.apply_patch(world.patch(last))
+                copy.revisions.apply(world.revisions.patch(last))
                 assert quads_of(copy) == quads_of(world)
             assert copy.check().ok
 
@@ -269,9 +269,11 @@ def test_a_copy_follows_by_patches(tmp_path: Path) -> None:
 def test_patches_of_one_world_are_a_chain(world: World) -> None:
     for number in range(3):
         world.add([("urn:a", "urn:p", number)])
-    headers = [{row.name: row.value for row in rows(world.patch(at, at + 1)) if row.code == "H"} for at in range(3)]
+    headers = [
+        {row.name: row.value for row in rows(world.revisions.patch(at, at + 1)) if row.code == "H"} for at in range(3)
+    ]
     assert "prev" not in headers[0]
     assert headers[1]["prev"] == headers[0]["id"]
     assert headers[2]["prev"] == headers[1]["id"]
-    assert world.patch(1, 2) == world.patch(1, 2)
+    assert world.revisions.patch(1, 2) == world.revisions.patch(1, 2)
     assert len({str(header["id"]) for header in headers}) == 3

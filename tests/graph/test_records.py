@@ -168,31 +168,33 @@ SHAPES = """
 """
 ANSWERS: dict[str, Any] = {
     "add": lambda w: w.add([("ex:a", "ex:knows", "ex:c", "ex:g")]),
-    "merge": lambda w: w.merge("ex:c", "ex:d"),
-    "propose": lambda w: w.propose(add=[("ex:a", "ex:p", 7)], why="because", confidence=0.5),
-    "amend": lambda w: w.amend(w.propose(add=[("ex:a", "ex:p", 8)]).id, add=[("ex:a", "ex:p", 9)], why="better"),
-    "split": lambda w: w.split(w.merge("ex:c", "ex:d").revision),
+    "merge": lambda w: w.curation.merge("ex:c", "ex:d"),
+    "propose": lambda w: w.proposals.add(add=[("ex:a", "ex:p", 7)], why="because", confidence=0.5),
+    "amend": lambda w: w.proposals.amend(
+        w.proposals.add(add=[("ex:a", "ex:p", 8)]).id, add=[("ex:a", "ex:p", 9)], why="better"
+    ),
+    "split": lambda w: w.curation.split(w.curation.merge("ex:c", "ex:d").revision),
     "explain": lambda w: w.search("apollo moon", explain=True).explain,
     "hit": lambda w: w.search("apollo moon", explain=True)[0],
     "context": lambda w: w.context("Does Apollo 11 know the Moon?"),
     "describe": lambda w: w.describe("ex:a"),
-    "neighbourhood": lambda w: w.neighbourhood("ex:a"),
-    "paths": lambda w: w.paths("ex:a", "ex:c")[0],
+    "neighbourhood": lambda w: w.entities.neighbourhood("ex:a"),
+    "paths": lambda w: w.entities.paths("ex:a", "ex:c")[0],
     "resolve": lambda w: w.resolve("Moon"),
     "schema": lambda w: w.schema(),
     "stats": lambda w: w.stats(),
     "check": lambda w: w.check(),
-    "mentions": lambda w: w.mentions("Neil Armstrong saw the Moon"),
-    "suggest_links": lambda w: w.suggest_links()[0],
-    "contradictions": lambda w: w.contradictions()[0],
-    "findings": lambda w: w.contradictions(),
-    "duplicates": lambda w: w.duplicates(score=0.0)[0],
-    "report": lambda w: w.report(),
-    "verify": lambda w: w.verify(("ex:b", "ex:age", 7)),
-    "verify words": lambda w: w.verify("Apollo 11 knows Moon"),
+    "mentions": lambda w: w.entities.mentions("Neil Armstrong saw the Moon"),
+    "suggest_links": lambda w: w.curation.links()[0],
+    "contradictions": lambda w: w.curation.contradictions()[0],
+    "findings": lambda w: w.curation.contradictions(),
+    "duplicates": lambda w: w.curation.duplicates(score=0.0)[0],
+    "report": lambda w: w.curation.report(),
+    "verify": lambda w: w.curation.verify(("ex:b", "ex:age", 7)),
+    "verify words": lambda w: w.curation.verify("Apollo 11 knows Moon"),
     "history": lambda w: w.history(),
-    "provenance": lambda w: w.provenance("ex:a")[0],
-    "validate": lambda w: w.validate(shapes=SHAPES.encode()),
+    "provenance": lambda w: w.revisions.provenance("ex:a")[0],
+    "validate": lambda w: w.shapes.validate(shapes=SHAPES.encode()),
     "query": lambda w: w.explain("SELECT * { ?s ?p ?o }"),
 }
 
@@ -212,6 +214,6 @@ def test_a_quad_of_a_finding_is_in_n_triples() -> None:
     with worlds.open(embedder=None) as w:
         w.bind("ex", EX)
         w.load(DATA.encode(), format="ttl", author="ada")
-        quad = w.contradictions().to_dict()["findings"][0]["quads"][0]
+        quad = w.curation.contradictions().to_dict()["findings"][0]["quads"][0]
         assert quad["author"] == "ada"
         assert list(ox.parse(f"{' '.join(quad['quad'][:3])} .".encode(), format=ox.RdfFormat.N_TRIPLES))

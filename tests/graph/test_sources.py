@@ -477,7 +477,7 @@ def test_what_unpacks_without_end_is_refused(pack: Callable[[], bytes]) -> None:
             with pytest.raises(ParseError, match="unpacks to more than 1,000,000 bytes"):
                 world.load(bomb, format="nq", max_unpacked=1_000_000)
             with pytest.raises(ParseError, match="unpacks to more than 1,000,000 bytes"):
-                world.apply_patch(bomb, max_unpacked=1_000_000)
+                world.revisions.apply(bomb, max_unpacked=1_000_000)
             assert time.process_time() - begin < 5
             assert tracemalloc.get_traced_memory()[1] < 300_000_000
         finally:

@@ -22,7 +22,7 @@ def test_searches_resolutions_solutions_and_histories_are_tables(world: worlds.W
     candidate = world.resolve("<b>text</b> 7").to_dicts()[0]
     assert (candidate["iri"], candidate["label"]) == ("urn:s7", "<b>text</b> 7")
     solutions = world.query("SELECT ?s ?l { ?s rdfs:label ?l }")
-    assert isinstance(solutions, worlds.Solutions)
+    assert isinstance(solutions, worlds.records.Solutions)
     revisions = world.history()
     assert revisions == list(revisions)
     assert [row["revision"] for row in revisions.to_dicts()] == [1]

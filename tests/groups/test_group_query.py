@@ -8,8 +8,9 @@ import pytest
 
 import worlds
 from tests.support import seams
-from worlds import QueryError, Solutions
+from worlds import QueryError
 from worlds.groups.group import Group
+from worlds.records import Solutions
 
 EX = "http://ex/"
 PREFIX = f"PREFIX ex: <{EX}>\n"

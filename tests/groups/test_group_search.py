@@ -11,8 +11,9 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import EmbedderError, Group, SearchResults, World
+from worlds import EmbedderError, Group, World
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 EX = "http://example.org/"
 SHARDS = 4

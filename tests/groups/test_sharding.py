@@ -17,7 +17,6 @@ import pytest
 
 import worlds
 from tests.support.command_line import ok
-from tests.support.forking import Forked
 from tests.support.primaries import until
 from worlds import ConflictError, OpenError, ParseError, WorldsError
 from worlds.groups.shards import BLANK, shard
@@ -75,7 +74,9 @@ def test_by_graph(tmp_path: Path) -> None:
 def begun(given: Path, into: Path, *options: str) -> subprocess.Popen[str]:
     """A run by the command line in its own process group, which has made a shard of six."""
     command = [sys.executable, "-m", "worlds", "shard", str(given), "--into", str(into), "--embedder", "none"]
-    process = Forked([*command, "--shards", "6", *options], start_new_session=True, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--shards", "6", *options], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
     until(lambda: list(into.glob("shard-*.db")) or process.poll() is not None, 60)
     return process
 

@@ -14,8 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.readback import EX, quads_of
-from worlds import ConflictError, Retention
+from worlds import ConflictError
 from worlds.graph.terms import to_oxigraph
+from worlds.records import Retention
 
 NAMES = "abc"
 
@@ -64,7 +65,7 @@ class HistoryMachine(RuleBasedStateMachine):
         """A revision from `first` to the last."""
         return first + number % (len(self.states) - first)
 
-    def expect(self, change: worlds.Change, after: set[ox.Quad]) -> None:
+    def expect(self, change: worlds.records.Change, after: set[ox.Quad]) -> None:
         if after == self.now:
             assert change.revision is None
             return
@@ -74,8 +75,8 @@ class HistoryMachine(RuleBasedStateMachine):
         self.forget()
 
     def forget(self) -> None:
-        if self.world.retention.revisions is not None:
-            self.first = max(self.first, len(self.states) - self.world.retention.revisions)
+        if self.world.revisions.retention.revisions is not None:
+            self.first = max(self.first, len(self.states) - self.world.revisions.retention.revisions)
 
     @rule(quads=some_quads)
     def add(self, quads: list[ox.Quad]) -> None:
@@ -128,23 +129,23 @@ class HistoryMachine(RuleBasedStateMachine):
     @rule(a=picks, b=picks, strict=st.booleans())
     def patch(self, a: int, b: int, strict: bool) -> None:
         a, b = self.pick(a, self.first - 1), self.pick(b, self.first - 1)
-        text = self.world.patch(a, b)
+        text = self.world.revisions.patch(a, b)
         added, removed = self.states[b] - self.states[a], self.states[a] - self.states[b]
         if strict and ((added & self.now) or (removed - self.now)):
             with pytest.raises(ConflictError):
-                self.world.apply_patch(text)
+                self.world.revisions.apply(text)
             return
-        self.expect(self.world.apply_patch(text, strict=strict), self.now - removed | added)
+        self.expect(self.world.revisions.apply(text, strict=strict), self.now - removed | added)
 
     @rule(pick=picks)
     def prune(self, pick: int) -> None:
         before = 1 + pick % (len(self.states))
-        assert self.world.prune(before) == max(before - self.first, 0)
+        assert self.world.revisions.prune(before) == max(before - self.first, 0)
         self.first = max(self.first, before)
 
     @rule(revisions=st.sampled_from([None, 0, 4]))
     def retain(self, revisions: int | None) -> None:
-        self.world.retention = Retention(revisions=revisions)
+        self.world.revisions.retention = Retention(revisions=revisions)
         self.forget()
 
     @rule(a=picks, b=picks)

@@ -25,7 +25,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
 from tests.support.oracle import (
     DEFAULT,
     Conditions,
@@ -53,8 +52,9 @@ from tests.support.readback import (
     revisions,
     stored_quads,
 )
-from worlds import Change, ChunkSize, TextPolicy, World
+from worlds import World
 from worlds.graph.terms import format_term, to_oxigraph
+from worlds.records import Change, ChunkSize, TextPolicy
 
 
 def expect_answers(world: World, model: set[ox.Quad]) -> None:
@@ -174,7 +174,7 @@ def kill_a_writer(path: Path, kept: list[str], lost: list[str]) -> None:
     """Let another process run updates, the last of them in a transaction, and kill it there."""
     if not _writers:
         _writers.append(
-            Forked([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )
     writer = _writers[0]
     assert writer.stdin is not None

@@ -120,7 +120,7 @@ def test_a_file_a_world_and_a_past_state_are_compared(tmp_path: Path) -> None:
         turtle(world, new)
         assert told(worlds.compare(world.at(1), world))[1:] == ['changed rdfs:label: "sea"@en → "see"@en']
         patch = worlds.compare(world, file).patch()
-        assert world.apply_patch(patch).added == 1
+        assert world.revisions.apply(patch).added == 1
         assert not worlds.compare(file, world)
     assert not worlds.compare(tmp_path / "kb.db", file), "by its path"
 
@@ -143,7 +143,7 @@ def test_a_comparison_is_a_patch_from_the_one_to_the_other(one: Any, other: Any,
     with worlds.open(embedder=None) as world:
         world.load(file_of(a), format="nq")
         found = worlds.compare(world, file_of(b), format="nq")
-        world.apply_patch(found.patch())
+        world.revisions.apply(found.patch())
         assert canonical(exported(world)) == canonical(set(b))
         assert not worlds.compare(world, file_of(b), format="nq")
         assert problems(world) == []
@@ -158,7 +158,7 @@ def test_a_patch_of_two_files_is_applied_to_a_world_that_holds_the_first(one: An
     a, b = quads(one), renamed(quads(other), random.Random(seed))
     with worlds.open(embedder=None) as world:
         world.load(file_of(renamed(a, random.Random(seed + 1))), format="nq")
-        world.apply_patch(worlds.compare(file_of(a), file_of(b), format="nq").patch())
+        world.revisions.apply(worlds.compare(file_of(a), file_of(b), format="nq").patch())
         assert canonical(exported(world)) == canonical(set(b))
         assert problems(world) == []
 
@@ -168,18 +168,18 @@ def test_a_patch_tells_its_nodes_by_all_that_is_beside_them() -> None:
     patch = worlds.compare(OLD.encode(), new.encode(), format="ttl").patch()
     with worlds.open(embedder=None) as world:
         turtle(world, OLD)
-        change = world.apply_patch(patch)
+        change = world.revisions.apply(patch)
         assert (change.added, change.removed) == (1, 1)
         assert not worlds.compare(world, new.encode(), format="ttl")
         with pytest.raises(ConflictError, match="deletes what is not there"):
-            world.apply_patch(patch)  # the node is another one now
+            world.revisions.apply(patch)  # the node is another one now
         turtle(world, OLD)
         world.update("INSERT { :other :says ?n } WHERE { ?n owl:onProperty ?p }")
         with pytest.raises(ConflictError, match="deletes what is not there"):
-            world.apply_patch(patch)  # something more is said of it, which the patch does not know
+            world.revisions.apply(patch)  # something more is said of it, which the patch does not know
         terms = world.stats().terms
         with pytest.raises(ConflictError):
-            world.apply_patch(patch)
+            world.revisions.apply(patch)
         assert world.stats().terms == terms
         assert problems(world) == []
 
@@ -188,7 +188,7 @@ def test_a_patch_that_tells_a_part_of_a_node_names_none() -> None:
     with worlds.open(embedder=None) as world:
         turtle(world, OLD)
         with pytest.raises(ConflictError, match="deletes what is not there"):
-            world.apply_patch(f"D _:r <http://www.w3.org/2002/07/owl#onProperty> <{EX}p> .")
+            world.revisions.apply(f"D _:r <http://www.w3.org/2002/07/owl#onProperty> <{EX}p> .")
 
 
 def test_nodes_that_are_alike_are_removed_one_by_one() -> None:
@@ -197,7 +197,7 @@ def test_nodes_that_are_alike_are_removed_one_by_one() -> None:
     with worlds.open(embedder=None) as world:
         world.load(text.encode(), format="ttl")
         patch = worlds.compare(text.encode(), fewer.encode(), format="ttl").patch()
-        assert world.apply_patch(patch).removed == 4
+        assert world.revisions.apply(patch).removed == 4
         assert not worlds.compare(world, fewer.encode(), format="ttl")
 
 
@@ -241,18 +241,18 @@ def test_a_patch_is_applied_three_ways() -> None:
         turtle(world, OLD)
         patch = worlds.compare(world, OLD.replace("colour", "hue").replace("sea", "see").encode(), format="ttl").patch()
         turtle(world, OLD.replace("colour", "color"))
-        tried = world.apply_patch(patch, three_way=True, dry_run=True)
+        tried = world.revisions.apply(patch, three_way=True, dry_run=True)
         assert tried.notes == ("1 conflicts would become proposals",)
-        assert world.proposals() == []
-        change = world.apply_patch(patch, three_way=True)
+        assert world.proposals.list() == []
+        change = world.revisions.apply(patch, three_way=True)
         assert (change.added, change.removed) == (1, 1)
-        (waiting,) = world.proposals()
+        (waiting,) = world.proposals.list()
         assert f"proposals {waiting.id} wait" in change.notes[0]
         assert [str(quad[2]) for quad in (*waiting.removed, *waiting.added)] == ["color", "hue"]
-        world.accept(waiting.id)
+        world.proposals.accept(waiting.id)
         assert world.query("ASK { :A rdfs:label 'hue'@en FILTER NOT EXISTS { :A rdfs:label 'color'@en } }") is True
-        assert world.apply_patch(patch, three_way=True).revision is None, "the second night"
-        assert world.proposals() == []
+        assert world.revisions.apply(patch, three_way=True).revision is None, "the second night"
+        assert world.proposals.list() == []
 
 
 @pytest.mark.parametrize("graph", ["urn:g", None], ids=["of a scope", "of a write that is queued"])
@@ -269,10 +269,10 @@ def test_conflicts_of_a_patch_wait_where_the_ids_of_its_terms_are_gone(graph: st
                sh:property [ sh:path rdfs:label ; sh:hasValue "sea"@en ] .""",
             format="ttl",
         )
-        world.guard = "off" if graph else "queue"
-        change = (world.only(graphs=[graph]) if graph else world).apply_patch(patch, three_way=True)
+        world.shapes.guard = "off" if graph else "queue"
+        change = (world.only(graphs=[graph]) if graph else world).revisions.apply(patch, three_way=True)
         assert (change.proposal is None) == bool(graph)
-        (waiting,) = world.proposals(kind="conflict")
+        (waiting,) = world.proposals.list(kind="conflict")
         assert [(str(quad[2]), str(quad[3])) for quad in waiting.added] == [("hue", str(graph))]
 
 
@@ -302,11 +302,11 @@ def test_edits_since_the_last_load_are_told_and_kept() -> None:
             assert turtle(world, text, keep_edits=True).revision is None
         assert world.query("ASK { :B rdfs:label 'wasp'@en . :C rdfs:label 'sea'@en }") is True
         conflict = turtle(world, OLD.replace("colour", "hue"), keep_edits=True)
-        (waiting,) = world.proposals()
+        (waiting,) = world.proposals.list()
         assert conflict.notes == (f"1 changes of the file conflict with edits: proposals {waiting.id} wait",)
         assert [str(quad[2]) for quad in (*waiting.removed, *waiting.added)] == ["color", "hue"]
         assert turtle(world, OLD.replace("colour", "hue"), keep_edits=True).revision is None
-        assert len(world.proposals()) == 1, "told once"
+        assert len(world.proposals.list()) == 1, "told once"
         assert turtle(world, OLD).notes, "and without keeping, they go"
         assert canonical(exported(world)) == canonical(set(ox.parse(OLD.encode(), format=ox.RdfFormat.TURTLE)))
         assert problems(world) == []
@@ -319,7 +319,7 @@ def test_edits_cannot_be_kept_where_the_last_load_is_not_known() -> None:
             turtle(world, OLD, keep_edits=True)
         turtle(world, OLD)
         world.add([(EX + "A", EX + "p", 2)])
-        world.prune(3)
+        world.revisions.prune(3)
         assert turtle(world, OLD, keep_edits=True, dry_run=True).notes == ()
         with pytest.raises(ValueError, match="mode='replace'"):
             world.load(OLD.encode(), format="ttl", keep_edits=True)
@@ -351,7 +351,7 @@ def test_kept_edits_are_those_of_an_oracle(steps: list[tuple[bool, set[int]]]) -
                 world.remove([quad(number) for number in changed & held])
                 world.add([quad(number) for number in changed - held])
                 held ^= changed
-            proposed = {int(quad[2]) for one in world.proposals() for quad in (*one.added, *one.removed)}
+            proposed = {int(quad[2]) for one in world.proposals.list() for quad in (*one.added, *one.removed)}
             numbers = {int(value) for _, p, value, _ in world.quads(EX + "many")}
             assert numbers ^ held <= proposed, "what differs waits for somebody"
 

@@ -108,7 +108,7 @@ def test_kill_while_compacting(path: Path) -> None:
             found = problems(world)  # the native index is built last, and nothing but it may be missing
             assert found == [] or (len(found) == 1 and "after a compact() that was interrupted" in found[0])
             assert len(world.search("kite", mode="vector")) == 10
-            world.compact()
+            world.file.compact()
         assert expect_whole(path, expected, revision) == revision
 
 

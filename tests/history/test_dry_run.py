@@ -25,7 +25,7 @@ OTHER = ("urn:b", "urn:p", '"grey heron"')
 def world() -> Any:
     with worlds.open(embedder=None) as world:
         world.add([TRIPLE])
-        world.add_document("urn:d", "# Kites\n\nfly.")
+        world.sources.add_document("urn:d", "# Kites\n\nfly.")
         yield world
 
 
@@ -40,8 +40,8 @@ WRITES = {
     "update": lambda w, **o: w.update(INSERT, **o),
     "graphs": lambda w, **o: w.update("CREATE GRAPH <urn:g>", **o),
     "undo": lambda w, **o: w.undo(1, **o),
-    "apply_patch": lambda w, **o: w.apply_patch(b"TX .\nA <urn:x> <urn:p> <urn:y> .\nTC .\n", **o),
-    "add_document": lambda w, **o: w.add_document("urn:d", "# Herons\n\nwade.", **o),
+    "apply_patch": lambda w, **o: w.revisions.apply(b"TX .\nA <urn:x> <urn:p> <urn:y> .\nTC .\n", **o),
+    "add_document": lambda w, **o: w.sources.add_document("urn:d", "# Herons\n\nwade.", **o),
     "nothing": lambda w, **o: w.add([TRIPLE], **o),
 }
 
@@ -54,7 +54,7 @@ def test_a_dry_run_gives_the_difference_that_the_write_makes(world: Any, name: s
         world.query(count)
     before, stats = quads_of(world), world.stats()
     diff = WRITES[name](world, dry_run=True)
-    assert isinstance(diff, worlds.Diff)
+    assert isinstance(diff, worlds.records.Diff)
     shown = json.loads(json.dumps(diff.to_dict()))
     assert shown["counts"] == {"added": len(diff.added), "removed": len(diff.removed)}
     assert shown["added"] == [[one and format_term(to_oxigraph(one)) for one in quad] for quad in diff.added]
@@ -74,7 +74,7 @@ def test_a_dry_run_gives_the_difference_that_the_write_makes(world: Any, name: s
 
 def test_its_patch_does_what_the_write_would_have_done(world: Any) -> None:
     diff = world.update("DELETE { ?s ?p ?o } INSERT { ?s ?p 'all' } WHERE { ?s ?p ?o }", dry_run=True)
-    world.apply_patch(diff.patch())
+    world.revisions.apply(diff.patch())
     assert {str(quad[2]) for quad in world.quads()} == {"all"}
 
 
@@ -93,7 +93,7 @@ def test_an_error_is_the_same(world: Any) -> None:
     with pytest.raises(worlds.ParseError):
         world.load(b"no turtle", format="turtle", dry_run=True)
     with pytest.raises(worlds.ConflictError):
-        world.apply_patch(b"TX .\nD <urn:x> <urn:p> <urn:y> .\nTC .\n", dry_run=True)
+        world.revisions.apply(b"TX .\nD <urn:x> <urn:p> <urn:y> .\nTC .\n", dry_run=True)
 
 
 @given(some_quads, some_quads, some_quads)

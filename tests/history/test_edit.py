@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -23,6 +23,7 @@ def held(world: World) -> set[tuple[str, int]]:
     return {(str(s), int(o)) for s, _, o, _ in world.quads()}
 
 
+@settings(max_examples=100)
 @given(EDITS)
 def test_an_edit_is_refused_if_and_only_if_a_subject_of_it_changed_since(edits: list[Any]) -> None:
     model: set[tuple[str, int]] = set()
@@ -73,13 +74,13 @@ def test_the_base_holds_in_a_transaction_in_a_scope_and_after_an_undo() -> None:
         # What changes in graphs that a scope does not see is none of its conflicts; what goes in its own is one.
         world.edit(add=[(":b", ":p", 5, ":other")])
         assert scoped.edit(add=[(":b", ":p", 9)], base=base).added == 1
-        seen = scoped.form(":b", types=":T").revision
+        seen = scoped.entities.form(":b", types=":T").revision
         world.edit(add=[(":b", ":p", 6, ":other")])
         assert scoped.edit(add=[(":b", ":p", 7)], base=seen).added == 1
         world.edit(remove=[(":b", ":p", 7, ":g")])
         with pytest.raises(ConflictError):
-            scoped.edit(add=[(":b", ":p", 8)], base=scoped.form(":b", types=":T").revision - 1)
-        assert scoped.edit(add=[(":b", ":p", 7)], base=scoped.form(":b", types=":T").revision).added == 1
+            scoped.edit(add=[(":b", ":p", 8)], base=scoped.entities.form(":b", types=":T").revision - 1)
+        assert scoped.edit(add=[(":b", ":p", 7)], base=scoped.entities.form(":b", types=":T").revision).added == 1
         world.undo(world.history(1)[0].revision)
         with pytest.raises(ConflictError):  # it is as it was, but somebody has been there
             world.edit(add=[(":b", ":p", 8)], base=base)

@@ -18,18 +18,10 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
 from tests.support.misuse import A_QUAD, EX, LINE, P, Stream, Thing, fail, files_of, made, reads, state, writes
 from tests.support.oracle import problems
-from worlds import (
-    Change,
-    ConflictError,
-    EmbedderError,
-    OpenError,
-    ParseError,
-    World,
-    WorldsError,
-)
+from worlds import ConflictError, EmbedderError, OpenError, ParseError, World, WorldsError
+from worlds.records import Change
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -146,7 +138,7 @@ def test_a_closed_world(path: Path, tmp_path: Path) -> None:
         lambda: world.query("ASK {}"),
         lambda: world.export(io.BytesIO()),
         lambda: world.export(tmp_path / "out.nq"),
-        lambda: world.backup(tmp_path / "backup.db"),
+        lambda: world.file.backup(tmp_path / "backup.db"),
         lambda: world.prefixes,
         lambda: world.policy,
         world.embed,
@@ -178,7 +170,7 @@ with worlds.open(sys.argv[1], embedder=None) as world, world.transaction():
 def locked(path: Path) -> Iterator[None]:
     """Another process is in a transaction."""
     command = [sys.executable, "-W", "error", "-c", LOCKER, str(path)]
-    process = Forked(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "locked\n"
@@ -313,7 +305,7 @@ def test_a_wrong_call_inside_a_transaction_undoes_itself_alone(path: Path) -> No
                 fail()
             with pytest.raises(ValueError, match="neither an IRI"):
                 world.add([A_QUAD, ("no iri", P, '"x"')])
-            for verb in (world.embed, world.compact, lambda: world.backup(path.with_name("backup.db"))):
+            for verb in (world.embed, world.file.compact, lambda: world.file.backup(path.with_name("backup.db"))):
                 with pytest.raises(WorldsError, match="cannot run inside a transaction"):
                     verb()
             assert len(world) == 1

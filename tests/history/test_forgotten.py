@@ -52,7 +52,7 @@ def begun(held: Any) -> Any:
     return held
 
 
-def reading(hit: worlds.Hit) -> Callable[[], Any]:
+def reading(hit: worlds.records.Hit) -> Callable[[], Any]:
     return lambda: hit.quads
 
 
@@ -74,8 +74,8 @@ def test_what_was_forgotten_is_said_to_be_so(held: str, elsewhere: bool, path: P
             writer = other if elsewhere else world
             writer.update("CLEAR ALL")
             writer.add([("urn:a", "urn:b", "urn:c")])
-            writer.prune(len(writer.history()) + 1)
-            writer.compact()
+            writer.revisions.prune(len(writer.history()) + 1)
+            writer.file.compact()
         error = error_of(read)
         if error is not None:  # else what is held was in memory
             assert not isinstance(error, IntegrityError), error
@@ -88,8 +88,8 @@ def test_a_term_that_was_never_given_is_damage(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.add(quads(range(3)))
         world.remove(quads(range(1)))
-        world.prune(3)
-        world.compact()
+        world.revisions.prune(3)
+        world.file.compact()
         world.add([("urn:a", "urn:b", "urn:c")])
         tables.run(world, "DELETE FROM terms WHERE id = (SELECT max(id) FROM terms)")
     with worlds.open(path, embedder=None) as world, pytest.raises(IntegrityError, match="is not stored"):

@@ -13,7 +13,8 @@ import rdflib
 import worlds
 from tests.support import tables
 from tests.support.readback import EX, quads_of
-from worlds import ConflictError, Diff, ReadOnlyError, Retention, World, WorldsError
+from worlds import ConflictError, ReadOnlyError, World, WorldsError
+from worlds.records import Diff, Retention
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_difference_outlives_the_transaction_that_it_was_of(birds: World) -> N
 
 @pytest.mark.parametrize("wrong", [4, -1])
 def test_a_revision_that_there_is_not_is_a_value_error(wrong: int, birds: World) -> None:
-    for ask in (birds.at, birds.diff, birds.undo, lambda number: birds.diff(0, number), birds.patch):
+    for ask in (birds.at, birds.diff, birds.undo, lambda number: birds.diff(0, number), birds.revisions.patch):
         with pytest.raises(ValueError, match=f"there is no revision {wrong}"):
             ask(wrong)
     with pytest.raises(ValueError, match="stands for the empty world"):
@@ -112,7 +113,7 @@ def test_a_revision_that_there_is_not_is_a_value_error(wrong: int, birds: World)
 def test_the_past_is_asked_and_exported(birds: World, tmp_path: Path) -> None:
     past = birds.at(1)
     assert repr(past) == "<World :memory: at revision 1>"
-    assert (past.view.revision, len(past)) == (1, 2)
+    assert (past.file.view.revision, len(past)) == (1, 2)
     names = past.query("SELECT ?name { ?s rdfs:label ?name }", bindings={"s": "ex:a"})
     assert [row.name.value for row in names] == ["red kite"]  # type: ignore[union-attr]
     assert past.query("ASK { ?s ex:count 1 }")
@@ -156,7 +157,7 @@ def test_the_past_does_not_change(birds: World) -> None:
 def test_a_past_that_is_forgotten_is_no_past(birds: World) -> None:
     past = birds.at(1)
     list(past.quads())
-    birds.prune(3)
+    birds.revisions.prune(3)
     assert past.query("ASK { ?s rdfs:label 'red kite' }"), "what was read stays"
     past.close()
     with pytest.raises(WorldsError, match="revision 1 is forgotten: history begins with revision 3"):
@@ -250,12 +251,12 @@ def test_a_read_only_world_tells_its_history_and_takes_nothing_back(path: Path) 
         world.add([("urn:a", "urn:p", "urn:b")])
     with worlds.open(path, embedder=None, read_only=True) as world:
         assert len(world.at(1)) == len(world.diff(0).added) == len(world.history()) == 1
-        assert world.patch(0).count("\nA ") == 1
+        assert world.revisions.patch(0).count("\nA ") == 1
         for write in (
             lambda: world.undo(1),
-            lambda: world.apply_patch(""" D <urn:a> <urn:p> <urn:b> . """),
-            lambda: world.prune(1),
-            lambda: setattr(world, "retention", Retention(1)),
+            lambda: world.revisions.apply(""" D <urn:a> <urn:p> <urn:b> . """),
+            lambda: world.revisions.prune(1),
+            lambda: setattr(world.revisions, "retention", Retention(1)),
         ):
             with pytest.raises(ReadOnlyError):
                 write()
@@ -275,7 +276,7 @@ def test_graphs_that_were_created_are_told_apart_from_quads(world: World) -> Non
     assert len(world.at(3).query("SELECT ?g { GRAPH ?g {} }")) == 0  # type: ignore[arg-type]
     world.undo(3)
     assert world.diff(1).created == created.created
-    assert world.patch(1).splitlines()[2:] == ["TX .", "TC ."]
+    assert world.revisions.patch(1).splitlines()[2:] == ["TX .", "TC ."]
     assert world.check().ok
 
 
@@ -283,7 +284,7 @@ def test_graphs_that_were_created_are_told_apart_from_quads(world: World) -> Non
 
 
 def test_what_is_forgotten_can_no_longer_be_asked(birds: World) -> None:
-    assert birds.prune(2) == 1
+    assert birds.revisions.prune(2) == 1
     assert [entry.revision for entry in birds.history()] == [3, 2]
     for ask in (birds.undo, lambda number: birds.at(number - 1), lambda number: birds.diff(number - 1)):
         with pytest.raises(WorldsError, match="is forgotten: history begins with revision 2") as raised:
@@ -291,8 +292,8 @@ def test_what_is_forgotten_can_no_longer_be_asked(birds: World) -> None:
         assert type(raised.value) is WorldsError
     assert len(birds.at(1)) == 2, "the state that the first revision left changed"
     assert birds.undo(2).removed == 1
-    assert birds.prune(1) == birds.prune(2) == 0
-    assert birds.prune(5) == 3
+    assert birds.revisions.prune(1) == birds.revisions.prune(2) == 0
+    assert birds.revisions.prune(5) == 3
     assert birds.history() == []
     assert tables.rows(birds, "SELECT count(*) FROM removed_quads") == [(0,)]
     assert len(birds.at(4)) == len(birds) == 3
@@ -300,18 +301,18 @@ def test_what_is_forgotten_can_no_longer_be_asked(birds: World) -> None:
     assert [entry.revision for entry in birds.history()] == [5]
     assert birds.check().ok
     with pytest.raises(ValueError, match="there is no revision 7: the last one is 5; 6 forgets all"):
-        birds.prune(7)
+        birds.revisions.prune(7)
     for wrong in (None, 1.5, True):
         with pytest.raises(TypeError):
-            birds.prune(wrong)  # type: ignore[arg-type]
+            birds.revisions.prune(wrong)  # type: ignore[arg-type]
 
 
 def test_what_is_forgotten_leaves_the_file(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.add([("urn:a", "urn:p", '"a secret name"'), ("urn:a", "urn:p", '"a public name"')])
         world.remove([("urn:a", "urn:p", '"a secret name"')])
-        world.prune(3)
-        world.compact()
+        world.revisions.prune(3)
+        world.file.compact()
         assert world.check().ok
     assert b"secret" not in path.read_bytes()
     assert b"public" in path.read_bytes()
@@ -323,36 +324,36 @@ def test_a_time_forgets_what_is_older(birds: World, monkeypatch: pytest.MonkeyPa
         text = day.isoformat(timespec="milliseconds")
         tables.run(birds, "UPDATE revisions SET time = ?1 WHERE revision = ?2", (text, revision))
     zone = datetime.timezone(datetime.timedelta(hours=5))
-    assert birds.prune(datetime.datetime(2024, 6, 1, tzinfo=datetime.UTC)) == 0
-    assert birds.prune(datetime.datetime(2025, 1, 2, 5, 0, tzinfo=zone)) == 1, "the second is as old as that"
+    assert birds.revisions.prune(datetime.datetime(2024, 6, 1, tzinfo=datetime.UTC)) == 0
+    assert birds.revisions.prune(datetime.datetime(2025, 1, 2, 5, 0, tzinfo=zone)) == 1, "the second is as old as that"
     with pytest.raises(ValueError, match="no time zone"):
-        birds.prune(datetime.datetime(2025, 1, 2))
+        birds.revisions.prune(datetime.datetime(2025, 1, 2))
     birds.add([("urn:a", "urn:p", "urn:b")])
-    birds.retention = Retention(days=7)
+    birds.revisions.retention = Retention(days=7)
     assert [entry.revision for entry in birds.history()] == [4]
-    assert birds.prune(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)) == 1
+    assert birds.revisions.prune(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)) == 1
 
 
 def test_a_retention_is_kept_in_the_file_and_applied_after_every_write(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
-        assert world.retention == Retention(None, None)
+        assert world.revisions.retention == Retention(None, None)
         for number in range(5):
             world.add([("urn:a", "urn:p", number)])
-        world.retention = Retention(revisions=4)
+        world.revisions.retention = Retention(revisions=4)
         assert len(world.history()) == 4
     with worlds.open(path, embedder=None) as world:
-        assert world.retention == Retention(revisions=4)
+        assert world.revisions.retention == Retention(revisions=4)
         with world.transaction():
             world.add([("urn:a", "urn:p", 5)])
             world.remove([("urn:a", "urn:p", 0)])
             assert [entry.revision for entry in world.history()] == [5, 4, 3, 2]
         assert [entry.revision for entry in world.history()] == [6, 5, 4, 3]
-        world.retention = Retention(revisions=1, days=1)
+        world.revisions.retention = Retention(revisions=1, days=1)
         world.add([("urn:a", "urn:p", 6)])
         assert len(world.history()) == 5, "either of them keeps"
         assert world.check().ok
         with pytest.raises(TypeError):
-            world.retention = 3  # type: ignore[assignment]
+            world.revisions.retention = 3  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("wrong", [{"revisions": -1}, {"revisions": 1.5}, {"revisions": True}, {"days": -1}])
@@ -368,7 +369,7 @@ def test_another_process_notices_that_history_was_forgotten(path: Path) -> None:
         assert len(other.query("SELECT * { ?s ?p ?o }")) == 3  # type: ignore[arg-type]
         world.remove([("urn:a", "urn:p", 0)])
         world.remove([("urn:a", "urn:p", 1)])
-        world.prune(4)
+        world.revisions.prune(4)
         assert len(other.query("SELECT * { ?s ?p ?o }")) == 1  # type: ignore[arg-type]
 
 
@@ -382,7 +383,7 @@ def test_another_process_notices_that_history_was_forgotten(path: Path) -> None:
 )
 def test_damage_to_a_pruned_history_is_seen(sql: str, kind: str, birds: World) -> None:
     birds.undo(2)
-    birds.prune(3)
+    birds.revisions.prune(3)
     assert birds.check().ok
     tables.run(birds, sql)
     assert kind in {problem.kind for problem in birds.check().problems}

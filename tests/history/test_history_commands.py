@@ -11,7 +11,8 @@ import pytest
 import worlds
 from tests.support.command_line import fails, ok, run
 from tests.support.readback import EX, quads_of
-from worlds import ParseError, Retention
+from worlds import ParseError
+from worlds.records import Retention
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_pruning(kb: Path) -> None:
     assert fails(9, "undo", kb, "1", *BARE) == "revision 1 is forgotten: history begins with revision 2"
     assert json.loads(ok("prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
     with worlds.open(kb, embedder=None) as world:
-        assert world.retention == Retention(revisions=5)
+        assert world.revisions.retention == Retention(revisions=5)
     assert ok("prune", kb, "--keep", "0") == "forgotten  1\n"
     ok("prune", kb, "--keep-all")
     ok("prune", kb, "2025-01-31")
@@ -159,5 +160,5 @@ def test_a_patch_that_fails_changes_nothing(kb: Path) -> None:
     with worlds.open(kb, embedder=None) as world:
         before = quads_of(world), world.prefixes
         with pytest.raises(ParseError):
-            world.apply_patch("PA new <urn:new> .\nA <urn:a> <urn:p> 'x' .\n")
+            world.revisions.apply("PA new <urn:new> .\nA <urn:a> <urn:p> 'x' .\n")
         assert (quads_of(world), world.prefixes) == before

@@ -79,7 +79,7 @@ def said(world: World) -> dict[str, Any]:
     for number in range(8):
         told = world.describe(EX + str(number)).to_dict()
         found[f"describe {number}"] = told
-        around = world.neighbourhood(EX + str(number))
+        around = world.entities.neighbourhood(EX + str(number))
         found[f"around {number}"] = set(around.quads)
     return found
 
@@ -121,26 +121,27 @@ def test_the_past_answers_queries_that_search_and_is_not_changed(tmp_path: Path)
         assert past.describe(EX + "a").label == "a stone bridge"
         assert "the Rhine" in past.context("what is the stone bridge over?").text
         assert [one.author for one in past.history()] == ["ann"]
-        assert past.provenance(EX + "a")[0].added == past.history()[0]
+        assert past.revisions.provenance(EX + "a")[0].added == past.history()[0]
         assert not past.search("new", mode="text")
         assert past.only(graphs=["default"]).search("bridge")
-        world.compact()  # the vector of the text that is gone may be, too
+        world.file.compact()  # the vector of the text that is gone may be, too
         assert [str(hit.subject) for hit in world.at(1).search("bridge", mode="text")] == [EX + "a"]
         assert {str(hit.subject) for hit in past.search("bridge")} == {EX + "a"}
         for verb in VERBS.values():
-            if verb.effect != "reads" and hasattr(past, verb.name):
+            if verb.effect != "reads":
                 with pytest.raises(ReadOnlyError, match="cannot be changed"):
-                    getattr(past, verb.name)()
-        for name in ("policy", "default_graph", "retention", "guard", "embedder"):
+                    verb.of(past)()
+        settings = {"policy": past, "embedder": past, "default_graph": past.file, "retention": past.revisions}
+        for name, room in {**settings, "guard": past.shapes}.items():
             with pytest.raises(ReadOnlyError, match="cannot be changed"):
-                setattr(past, name, None)
+                setattr(room, name, None)
         with pytest.raises(ReadOnlyError, match="cannot be changed"), past.transaction():
             pass
         with pytest.raises(ReadOnlyError, match="cannot be changed"):
             past.shapes.add([(EX + "s", RDF.type, URIRef("http://www.w3.org/ns/shacl#NodeShape"))])
         past.close()
         assert past.search("bridge")
-        world.prune(3)
+        world.revisions.prune(3)
         assert past.search("bridge"), "it was read before"
         past.close()
         with pytest.raises(WorldsError, match="revision 1 is forgotten"):
@@ -149,9 +150,9 @@ def test_the_past_answers_queries_that_search_and_is_not_changed(tmp_path: Path)
 
 def test_views_combine_in_any_order(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.db") as world:
-        world.state(EX + "a", EX + "head", EX + "ann", valid_from="2001", valid_to="2009", graph=EX + "g")
-        world.state(EX + "a", EX + "head", EX + "bob", valid_from="2010", graph=EX + "g")
-        world.state(EX + "b", EX + "head", EX + "cy", valid_from="2001", valid_to="2009")
+        world.facts.state(EX + "a", EX + "head", EX + "ann", valid_from="2001", valid_to="2009", graph=EX + "g")
+        world.facts.state(EX + "a", EX + "head", EX + "bob", valid_from="2010", graph=EX + "g")
+        world.facts.state(EX + "b", EX + "head", EX + "cy", valid_from="2001", valid_to="2009")
         world.remove(list(world.quads(graph=EX + "g")))
         steps: dict[str, Callable[[World], World]] = {
             "only": lambda view: view.only(graphs=EX + "g"),
@@ -164,7 +165,7 @@ def test_views_combine_in_any_order(tmp_path: Path) -> None:
             for name in order:
                 view = steps[name](view)
             heads = tuple(sorted(str(quad[2]) for quad in view.quads(predicate=EX + "head")))
-            told.add((view.view.revision, view.view.time, view.view.graphs, heads))
+            told.add((view.file.view.revision, view.file.view.time, view.file.view.graphs, heads))
         ((revision, _, graphs, heads),) = told
         assert (revision, graphs, heads) == (2, (ox.NamedNode(EX + "g"),), (EX + "ann",))
 

@@ -22,7 +22,6 @@ import pytest
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
-from tests.support.forking import Forked
 from tests.support.oracle import problems, rolled_back
 from tests.support.workers import EX, State, after, iri, last_revision, write
 from worlds import ConflictError, World
@@ -34,7 +33,7 @@ class Worker:
     """A process that runs a function of tests/support/workers.py, and talks JSON by lines."""
 
     def __init__(self, name: str, path: Path, *arguments: str) -> None:
-        self.process = Forked(
+        self.process = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "tests.support.workers", name, str(path), *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -173,11 +172,11 @@ def test_another_process_reads_while_this_one_is_in_a_transaction(path: Path) ->
 
 
 def test_a_writer_that_is_stopped_holds_nobody_for_longer_than_the_timeout(path: Path, long: bool) -> None:
-    with worlds.open(path, embedder=None, timeout=0.2) as world, workers(("write_on", path)) as (writer,):
+    with worlds.open(path, embedder=None, timeout=0.5) as world, workers(("write_on", path)) as (writer,):
         assert [writer.hear(), writer.hear()] == [0, 1]
         waited: list[float] = []
         for number in itertools.count(1):  # at any moment, now within a transaction and now between two
-            if number > 8 and (waited or number > 500):
+            if number > 20 and (waited or number > 500):
                 break
             writer.process.send_signal(signal.SIGSTOP)
             try:

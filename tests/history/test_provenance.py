@@ -28,7 +28,7 @@ def told(world: World) -> World:
 
 
 def test_provenance_tells_every_time_during_which_a_quad_held(told: World) -> None:
-    found = told.provenance(A, P)
+    found = told.revisions.provenance(A, P)
     assert [one.quad for one in found] == [(A, P, B, None)] * 2
     first, second = found
     assert first.added is not None
@@ -39,22 +39,22 @@ def test_provenance_tells_every_time_during_which_a_quad_held(told: World) -> No
     assert second.removed is None
 
 
-def number(entry: worlds.Entry | None) -> int | None:
+def number(entry: worlds.records.Entry | None) -> int | None:
     return None if entry is None else entry.revision
 
 
 def test_a_pattern_may_leave_terms_open(told: World) -> None:
     def revisions(*pattern: Any) -> list[tuple[int | None, int | None]]:
-        return [(number(one.added), number(one.removed)) for one in told.provenance(*pattern)]
+        return [(number(one.added), number(one.removed)) for one in told.revisions.provenance(*pattern)]
 
     assert revisions() == [(1, 3), (1, None), (2, None), (4, None)]
     assert revisions(None, None, "urn:a") == [(2, None)]
     assert revisions(None, None, None, "default") == [(1, 3), (1, None), (4, None)]
     assert revisions(None, None, None, G) == [(2, None)]
     assert revisions("urn:unknown") == revisions(None, None, None, "urn:unknown") == []
-    told.prune(3)
+    told.revisions.prune(3)
     assert revisions() == [(None, 3), (None, None), (None, None), (4, None)]
-    told.prune(5)
+    told.revisions.prune(5)
     assert revisions() == [(None, None)] * 3
 
 
@@ -70,7 +70,7 @@ def test_provenance_is_what_the_differences_say(world: World) -> None:
         expected |= {(entry.revision, quad, "+") for quad in diff.added}
         expected |= {(entry.revision, quad, "-") for quad in diff.removed}
     found = set()
-    for one in world.provenance():
+    for one in world.revisions.provenance():
         assert one.added is not None
         found.add((one.added.revision, one.quad, "+"))
         if one.removed is not None:
@@ -122,7 +122,7 @@ def test_times_stand_for_revisions(world: World) -> None:
     assert world.history(since=second.time) == [third, second]
     assert world.history(until=between) == [second, first]
     assert world.history(since=between, until=between) == []
-    world.prune(3)
+    world.revisions.prune(3)
     with pytest.raises(WorldsError, match="is gone: the history was pruned"):
         world.at(begun)
     naive = datetime.datetime(2025, 1, 1)
@@ -138,7 +138,7 @@ def test_times_stand_for_revisions(world: World) -> None:
 
 def said(world: World, subject: str, value: object) -> tuple[str | None, str | None]:
     """Who said a value that holds now, and who first said it."""
-    (one,) = (one for one in world.provenance(subject, None, value) if one.removed is None)
+    (one,) = (one for one in world.revisions.provenance(subject, None, value) if one.removed is None)
     assert one.added is not None
     assert one.said is not None
     return one.added.author, one.said.author
@@ -158,26 +158,26 @@ def test_who_first_said_it_is_found_through_merges_splits_and_undo() -> None:
             author="partner",
             message="load of partner.ttl",
         )
-        world.merge("ex:a", "ex:b", author="finder")
+        world.curation.merge("ex:a", "ex:b", author="finder")
         assert said(world, "ex:a", Literal("1")) == ("ann", "ann")
         assert said(world, "ex:a", Literal("theirs")) == ("finder", "partner")
         assert said(world, "ex:a", Literal("Other")) == ("finder", "partner")  # an alias now
         assert said(world, "ex:x", "ex:a") == ("finder", "partner")
         number = world.add([("ex:c", "ex:note", Literal("third"))], author="carl").revision or 0
-        second = world.merge("ex:c", "ex:a", author="finder").revision or 0  # and of what was merged before
+        second = world.curation.merge("ex:c", "ex:a", author="finder").revision or 0  # and of what was merged before
         assert said(world, "ex:c", Literal("theirs")) == ("finder", "partner")
         assert said(world, "ex:c", Literal("third")) == ("carl", "carl")
         undone = world.undo(world.history()[0].revision, author="undoer").revision or 0
         assert said(world, "ex:a", Literal("theirs")) == ("undoer", "partner")
         world.undo(undone, author="again")
         assert said(world, "ex:c", Literal("theirs")) == ("again", "partner")
-        assert not world.split(second, author="splitter").unassigned
+        assert not world.curation.split(second, author="splitter").unassigned
         assert said(world, "ex:a", Literal("theirs")) == ("splitter", "partner")
         world.remove([("ex:c", "ex:note", Literal("third"))], author="dora")
         world.undo(world.history()[0].revision, author="eve")
         assert said(world, "ex:c", Literal("third")) == ("eve", "carl")
-        world.prune(world.history()[0].revision)
-        (one,) = (one for one in world.provenance("ex:c", None, Literal("third")) if one.removed is None)
+        world.revisions.prune(world.history()[0].revision)
+        (one,) = (one for one in world.revisions.provenance("ex:c", None, Literal("third")) if one.removed is None)
         assert one.said is None or one.said.revision >= number  # what is forgotten is nobody's
 
 
@@ -185,9 +185,9 @@ def test_a_revision_tells_who_proposed_and_who_accepted() -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", "http://example.org/")
         quad = ("ex:a", "ex:p", Literal("bob's"))
-        proposal = world.propose(add=[quad], author="bob")
-        world.amend(proposal.id, add=[("ex:a", "ex:p", Literal("ann's"))], author="ann")
-        world.accept(proposal.id, reviewer="cid")
+        proposal = world.proposals.add(add=[quad], author="bob")
+        world.proposals.amend(proposal.id, add=[("ex:a", "ex:p", Literal("ann's"))], author="ann")
+        world.proposals.accept(proposal.id, reviewer="cid")
         (entry,) = world.history()
         assert (entry.author, entry.proposer, entry.reviewer, entry.proposal) == ("ann", "bob", "cid", proposal.id)
         assert entry.to_dict()["proposer"] == "bob"

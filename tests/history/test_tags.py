@@ -39,10 +39,10 @@ def test_a_tag_stands_for_its_revision(birds: World) -> None:
         ("two", 4, None, None),
     ]
     assert [entry.tags for entry in birds.history()] == [("two",), (), ("one",), ()]
-    assert birds.patch("one", "two") == birds.patch(2, 4)
+    assert birds.revisions.patch("one", "two") == birds.revisions.patch(2, 4)
     assert birds.diff("one").a == 2
     assert birds.at("one").count() == 2
-    assert birds.verify(["ex:a", "rdfs:label", '"red kite"'], at="one").outcome == "supported"
+    assert birds.curation.verify(["ex:a", "rdfs:label", '"red kite"'], at="one").outcome == "supported"
     assert birds.at("two").revisions.list() == birds.revisions.list()
     birds.undo("two")
     assert birds.count() == 1
@@ -50,7 +50,7 @@ def test_a_tag_stands_for_its_revision(birds: World) -> None:
 
 
 def test_a_number_and_a_time_may_be_texts_too(birds: World) -> None:
-    assert birds.patch("1", "3") == birds.patch(1, 3)
+    assert birds.revisions.patch("1", "3") == birds.revisions.patch(1, 3)
     birds.revisions.tag("2026-11-28", 1)
     assert birds.diff("2026-11-28").a == 1, "a tag goes before a time"
     assert birds.diff("2020-01-01").a == 0
@@ -77,7 +77,7 @@ def test_a_name_is_of_one_revision(birds: World) -> None:
 
 
 def test_a_tag_of_a_forgotten_revision_says_so(birds: World) -> None:
-    birds.prune("two")
+    birds.revisions.prune("two")
     assert [(one.name, one.forgotten) for one in birds.revisions.list()] == [("one", True), ("two", False)]
     with pytest.raises(WorldsError, match="the tag 'one' is of revision 2, which is forgotten"):
         birds.at("one")
@@ -110,7 +110,7 @@ def test_a_scope_has_the_tags_of_its_revisions() -> None:
         assert len(scope.at("tag 1")) == 1
         world.revisions.remove("tag 1")
         assert [tag.name for tag in scope.revisions.list()] == ["tag 3"]
-        world.prune(3)
+        world.revisions.prune(3)
         assert [tag.name for tag in world.entailed.revisions.list()] == ["tag 2", "tag 3"]
 
 
@@ -118,9 +118,9 @@ def test_tags_live_as_long_as_the_file(tmp_path: Path) -> None:
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         world.add([(EX + "a", EX + "p", EX + "b"), (EX + "c", EX + "p", EX + "d")])
         world.revisions.tag("one")
-        world.merge(EX + "a", EX + "c")
-        world.compact()
-        world.backup(tmp_path / "copy.db")
+        world.curation.merge(EX + "a", EX + "c")
+        world.file.compact()
+        world.file.backup(tmp_path / "copy.db")
     worlds.restore(tmp_path / "copy.db", tmp_path / "again.db")
     for name in ("kb.db", "copy.db", "again.db"):
         with worlds.open(tmp_path / name, embedder=None) as world:
@@ -152,7 +152,7 @@ def test_tags_name_the_states_that_they_named_first(acts: list[tuple[str, str]])
                     1 / 0  # noqa: B018
             taken = states.get(name)
             if act == "prune":
-                world.prune(written)
+                world.revisions.prune(written)
                 pruned = max(pruned, written - 1)
             elif act == "untag":
                 states.pop(name, None)

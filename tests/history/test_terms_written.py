@@ -26,7 +26,8 @@ from tests.support.readback import (
     queried,
     revisions,
 )
-from worlds import ChunkSize, TextPolicy, World
+from worlds import World
+from worlds.records import ChunkSize, TextPolicy
 
 
 def only_objects(world: World) -> set[Any]:

@@ -31,7 +31,8 @@ from tests.support.readback import (
     revisions,
     stored_quads,
 )
-from worlds import TextPolicy, World
+from worlds import World
+from worlds.records import TextPolicy
 
 # --- failures leave nothing -------------------------------------------------------------------------------------------
 

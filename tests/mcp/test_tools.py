@@ -222,8 +222,8 @@ def test_an_agent_that_may_not_write_proposes(world: worlds.World) -> None:
         assert "needs a change" in await agent.error("propose", why="x")
         listed = await agent.data("proposals", entity="urn:owl")
         assert [one["why"] for one in listed["proposals"]] == ["heard"]
-        assert world.proposal(1).author == "bot"
-        world.accept(1, reviewer="ann")
+        assert world.proposals.get(1).author == "bot"
+        world.proposals.accept(1, reviewer="ann")
         assert (await agent.data("proposals"))["proposals"] == []
         assert (await agent.data("proposals", status="any"))["proposals"][0]["revision"] is not None
 

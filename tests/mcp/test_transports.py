@@ -23,7 +23,6 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 import worlds
 from tests.support import command_line
-from tests.support.forking import Forked
 from tests.support.mcp_clients import ENVIRONMENT, Agent, Connect, ask, command, http_server, over_http, stdio
 from tests.support.mcp_tools import READING, WRITING, answer_a_question, read
 from worlds.doors.server.keys import keys_of
@@ -43,7 +42,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy(original: Path, path: Path) -> Path:
     """A world that a test may change."""
     with worlds.open(original, embedder=None, read_only=True) as world:
-        world.backup(path)
+        world.file.backup(path)
     return path
 
 
@@ -200,7 +199,7 @@ def test_what_other_processes_write_is_seen(copy: Path) -> None:
 
 
 def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
-    return Forked(
+    return subprocess.Popen(
         command(str(path), "--embedder", "none", *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -302,7 +301,7 @@ def test_a_port_that_is_taken(original: Path, url: str) -> None:
 def test_settings_come_from_the_environment(copy: Path) -> None:
     given = {**ENVIRONMENT, "WORLDS_MCP_ALLOW_WRITES": "true", "WORLDS_AUTHOR": "env"}
     calls = BEGIN + request(2, "tools/call", name="add", arguments={"quads": [["ex:n", "rdfs:label", '"N"']]})
-    process = Forked(
+    process = subprocess.Popen(
         command(str(copy), "--embedder", "none"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -508,7 +507,7 @@ def test_half_a_surrogate_pair_is_answered_over_stdio(copy: Path) -> None:
 
     texts = [r"a \ud800 b", r"\uDFFF", r"\ud83d\ude00 whole", r"\\\\ud800 is no escape", r"\ud800\ud800"]
     lines = [*BEGIN.splitlines(), *(search(number, text) for number, text in enumerate(texts, 100))]
-    with Forked(
+    with subprocess.Popen(
         command(str(copy), "--embedder", "none"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
     ) as process:  # fmt: skip

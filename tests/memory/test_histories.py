@@ -11,8 +11,9 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import ConflictError, Keep, World, prove
+from worlds import ConflictError, World
 from worlds.errors import WorldsError
+from worlds.records import Keep, prove
 
 SCOPES = [("u", "ann"), ("u", "bob"), ("u", "ann", "p", "x"), ("u", "an"), ("team",)]
 KINDS = ["episode", "fact", "preference", "entity"]
@@ -166,14 +167,14 @@ def answers(world: World, dice: random.Random, scope: tuple[str, ...] | None) ->
         lambda: seen.query(f"SELECT * {{ ?s <urn:x> '{words}' }}").notes,
         lambda: seen.query("SELECT * { ?s ?p ?o ", union=True),
         lambda: seen.schema().to_dict(),
-        lambda: seen.report().to_dict(),
+        lambda: seen.curation.report().to_dict(),
         lambda: [str(seen.describe(one.iri)) for one in seen.resolve(words).candidates],
-        lambda: [seen.brief(words).to_dict(), seen.verify(words).to_dict()],
-        lambda: [one.to_dict() for one in seen.proposals(status="any")],
+        lambda: [seen.questions.brief(words).to_dict(), seen.curation.verify(words).to_dict()],
+        lambda: [one.to_dict() for one in seen.proposals.list(status="any")],
         lambda: [len(seen), seen.graphs(), seen.stats().to_dict(), list(seen.quads())],
-        lambda: [one.to_dict() for one in seen.mentions(words).mentions],
+        lambda: [one.to_dict() for one in seen.entities.mentions(words).mentions],
         lambda: [str(seen.search(words, where="?subject <urn:x> ?y").notes), seen.describe(f"urn:{words[:3]}")],
-        lambda: list(seen.duplicates()),
+        lambda: list(seen.curation.duplicates()),
     ]
     if memory is not None:
         asked += [
@@ -222,7 +223,7 @@ def ask(world: World, own: dict[tuple[str, ...], list[str]], seed: int, count: i
 @pytest.mark.parametrize("disk", [False, True])
 def test_nothing_of_another_scope_is_told(path: Path, disk: bool) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), sparql_index="disk" if disk else "memory") as world:
-        ask(world, telling(world), 1, 25)
+        ask(world, telling(world), 1, 60)
 
 
 @pytest.mark.long

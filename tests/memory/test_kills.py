@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import worlds
-from tests.support.forking import Forked
-from worlds import World, prove
+from worlds import World
+from worlds.records import prove
 
 SCRIPT = """
 import sys, worlds
-from worlds import Keep
+from worlds.records import Keep
 with worlds.open(sys.argv[1], embedder=None) as world:
     memory = world.memory(scope="a")
     if sys.argv[3] == "without":
@@ -40,7 +40,7 @@ def run(path: Path, kills: int, history: str) -> None:
     dice, number = random.Random(3), 0
     for _ in range(kills):
         command = [sys.executable, "-c", SCRIPT, str(path), str(number), history]
-        with Forked(command, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             first = child.stdout.readline()
             time.sleep(dice.random() * 0.15)

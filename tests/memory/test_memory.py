@@ -11,8 +11,9 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import ConflictError, Keep, Memory, ReadOnlyError, World, prove, restore
+from worlds import ConflictError, ReadOnlyError, World, restore
 from worlds.errors import ArgumentError, WorldsError
+from worlds.records import Keep, Memory, prove
 
 ANN = ("user", "ann")
 DATA = b"""
@@ -112,7 +113,7 @@ def test_scopes_nest_and_know_nothing_of_each_other(world: World, ann: Memory) -
 
 def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
     def told() -> Any:
-        overview, report = world.schema().to_dict(), world.report().to_dict()
+        overview, report = world.schema().to_dict(), world.curation.report().to_dict()
         return len(world), world.stats().quads, {**overview, "revision": 0}, {**report, "revision": 0, "time": 0}
 
     before = told()
@@ -132,7 +133,7 @@ def test_nobody_sees_it_who_asks_the_world(world: World, ann: Memory) -> None:
     assert "zebra" not in str([hit.text for hit in world.search("zebra", graphs=graph)])
     assert "zebra" not in str([world.history(), world.stats(), list(world.only(graphs=[graph]).quads())])
     claim = (str(made.memories[0]), "https://schema.org/text", "a secret zebra lives in Ann's kitchen")
-    assert world.verify(claim, graphs=[graph]).outcome == "unknown"
+    assert world.curation.verify(claim, graphs=[graph]).outcome == "unknown"
     assert ann.world.verify(claim).outcome != "unknown"
     # Its own world has all of it.
     seen = ann.world
@@ -315,15 +316,17 @@ def test_a_purge_reaches_what_was_forgotten_before_with_its_facts(world: World, 
 
 def test_a_purge_takes_what_was_said_of_it_and_nothing_else(world: World, ann: Memory) -> None:
     told = ann.retain("thank you very much", role="assistant", key="a", message="about thank you very much")
-    ann.world.propose(add=[(told.memories[0], "urn:about", "urn:acme")], why="the assistant said thank you very much")
-    other = world.propose(add=[("ex:acme", "ex:motto", '"thank you very much"')], why="as the assistant says")
+    ann.world.proposals.add(
+        add=[(told.memories[0], "urn:about", "urn:acme")], why="the assistant said thank you very much"
+    )
+    other = world.proposals.add(add=[("ex:acme", "ex:motto", '"thank you very much"')], why="as the assistant says")
     world.add([("ex:acme", "ex:p", '"x"')], message="thank you very much, assistant")
     with ann.transaction(message="both"):
         ann.retain("a second zebra", key="b")
         ann.retain("a third zebra", key="c")
     ann.forget(key="a", purge=True)
     ann.forget(key="b", purge=True)
-    assert [one.id for one in world.proposals()] == [other.id]
+    assert [one.id for one in world.proposals.list()] == [other.id]
     assert ann.world.proposals() == []
     assert {one.message for one in world.history()} == {None, "thank you very much, assistant"}
     assert {one.message for one in ann.world.history()} == {None, "both", "what is seen of the world"}
@@ -374,7 +377,7 @@ def test_any_name_has_a_file_of_its_own(name: str, world: World) -> None:
 
 def test_a_backup_takes_its_memories_along(world: World, ann: Memory, tmp_path: Path) -> None:
     ann.retain("a zebra")
-    world.backup(tmp_path / "copy.db")
+    world.file.backup(tmp_path / "copy.db")
     ann.forget(everything=True, purge=True)
     world.memory(scope="other").retain("later")
     with worlds.open(tmp_path / "copy.db", embedder=None) as copy:
@@ -417,34 +420,34 @@ def test_all_of_a_scope_takes_its_proposals_with_all_that_was_said_of_them(world
     word, scope = "Zyxophil", ann.world
     world.load(b'<https://ex.example/bob2> a <https://ex.example/Person> ; '
                b'<http://www.w3.org/2000/01/rdf-schema#label> "Bob" .', format="turtle")  # fmt: skip
-    unsure = world.tell([("Bob", "works at", f"{word} told")], scope=ANN, vocabulary="open", author="bot")
+    unsure = world.facts.tell([("Bob", "works at", f"{word} told")], scope=ANN, vocabulary="open", author="bot")
     assert unsure.facts[0].became == "proposed"
     proposed = [
-        scope.propose(add=[("urn:a", f"urn:{word}-predicate", "urn:b")]),
-        scope.propose(add=[("urn:a", "urn:p", f'"{word} \\"quoted\\""')], why=f"{word} as the reason"),
-        scope.propose(add=[("urn:a", "urn:p", '"2"')], relies_on=[("urn:a", "urn:p", f'"{word} relied on"')]),
-        *(scope.propose(add=[("urn:a", "urn:p", number)]) for number in range(3, 7)),
+        scope.proposals.add(add=[("urn:a", f"urn:{word}-predicate", "urn:b")]),
+        scope.proposals.add(add=[("urn:a", "urn:p", f'"{word} \\"quoted\\""')], why=f"{word} as the reason"),
+        scope.proposals.add(add=[("urn:a", "urn:p", '"2"')], relies_on=[("urn:a", "urn:p", f'"{word} relied on"')]),
+        *(scope.proposals.add(add=[("urn:a", "urn:p", number)]) for number in range(3, 7)),
     ]
     amended, remarked, accepted, rejected = (one.id for one in proposed[3:])
-    scope.amend(amended, add=[("urn:a", "urn:p", f'"{word} amended"')])
-    scope.amend(amended, add=[("urn:a", "urn:p", '"amended anew"')])
-    scope.amend(remarked, why=f"{word} remarked")
-    scope.accept(accepted, why=f"{word} accepted")
-    scope.reject(rejected, f"{word} rejected")
-    other = world.propose(add=[("ex:acme", "ex:motto", '"kites"')], why="a proposal of the world")
-    beneath = world.memory(scope=(*ANN, "x")).world.propose(add=[("urn:a", "urn:p", '"beneath"')])
+    scope.proposals.amend(amended, add=[("urn:a", "urn:p", f'"{word} amended"')])
+    scope.proposals.amend(amended, add=[("urn:a", "urn:p", '"amended anew"')])
+    scope.proposals.amend(remarked, why=f"{word} remarked")
+    scope.proposals.accept(accepted, why=f"{word} accepted")
+    scope.proposals.reject(rejected, f"{word} rejected")
+    other = world.proposals.add(add=[("ex:acme", "ex:motto", '"kites"')], why="a proposal of the world")
+    beneath = world.memory(scope=(*ANN, "x")).world.proposals.add(add=[("urn:a", "urn:p", '"beneath"')])
     assert not prove(word, world.path)
     ann.forget(everything=True, purge=True)
     assert prove(word, world.path).traces == ()
-    assert [one.id for one in world.proposals(status="any")] == [other.id]
+    assert [one.id for one in world.proposals.list(status="any")] == [other.id]
     assert [one.id for one in world.memory(scope=(*ANN, "x")).world.proposals()] == [beneath.id]
 
 
 def test_a_memory_that_is_purged_takes_the_proposals_of_its_scope_that_quote_it(world: World, ann: Memory) -> None:
     ann.retain('Quentin says "no" to kites', key="a")
-    quoting = ann.world.propose(add=[("urn:a", "urn:p", '"Quentin says \\"no\\" to kites"')])
-    reason = ann.world.propose(add=[("urn:a", "urn:p", 2)], why='since Quentin says "no" to kites')
-    other = ann.world.propose(add=[("urn:a", "urn:p", 3)], why="for another reason")
+    quoting = ann.world.proposals.add(add=[("urn:a", "urn:p", '"Quentin says \\"no\\" to kites"')])
+    reason = ann.world.proposals.add(add=[("urn:a", "urn:p", 2)], why='since Quentin says "no" to kites')
+    other = ann.world.proposals.add(add=[("urn:a", "urn:p", 3)], why="for another reason")
     ann.forget(key="a", purge=True)
     assert {quoting.id, reason.id} & {one.id for one in ann.world.proposals()} == set()
     assert [one.id for one in ann.world.proposals()] == [other.id]
@@ -472,17 +475,19 @@ def test_the_proof_looks_at_what_killed_processes_left(world: World, tmp_path: P
 
 def test_facts_are_told_in_a_scope_by_the_names_of_the_world(world: World, ann: Memory) -> None:
     fact = ("Zoe", "works at", "Acme", {"from": "2026-05"})
-    receipt = world.tell([("Zoe", "is a", "person"), fact], scope=ANN)
+    receipt = world.facts.tell([("Zoe", "is a", "person"), fact], scope=ANN)
     assert [one.became for one in receipt.facts] == ["written", "written"]
     zoe = str(receipt.facts[0].new[0])
     assert zoe == f"{ann.graph}#entity/zoe"
-    assert [one.became for one in world.tell([("Zoe", "is a", "person"), fact[:3]], scope=ANN).facts] == ["known"] * 2
+    assert [one.became for one in world.facts.tell([("Zoe", "is a", "person"), fact[:3]], scope=ANN).facts] == [
+        "known"
+    ] * 2
     before = ann.world.count(graph=ann.graph)
-    world.tell([fact], scope=ANN)
+    world.facts.tell([fact], scope=ANN)
     assert ann.world.count(graph=ann.graph) == before
-    other = world.tell([fact], scope=("user", "bob")).facts[0]
+    other = world.facts.tell([fact], scope=("user", "bob")).facts[0]
     assert str(other.new[0]) == "urn:worlds:memory:user/bob#entity/zoe"
-    assert world.tell([("Zoe", "likes", "Acme")], scope=ANN).facts[0].became == "refused"
+    assert world.facts.tell([("Zoe", "likes", "Acme")], scope=ANN).facts[0].became == "refused"
 
 
 def test_what_is_unsure_is_proposed_in_the_scope_alone(world: World, ann: Memory) -> None:
@@ -490,7 +495,7 @@ def test_what_is_unsure_is_proposed_in_the_scope_alone(world: World, ann: Memory
     world.load(b'<urn:b2> <http://www.w3.org/2000/01/rdf-schema#label> "Bo Miller" .', format="nt")
     made = ann.retain("Bo Miller called", about="Bo Miller")
     assert len(made.proposals) == 1
-    assert world.proposals() == []
+    assert world.proposals.list() == []
     (waiting,) = ann.world.proposals()
     assert waiting.kind == "link"
     ann.world.accept(waiting.id)
@@ -499,7 +504,7 @@ def test_what_is_unsure_is_proposed_in_the_scope_alone(world: World, ann: Memory
 
 def test_what_is_due_elsewhere_does_not_hinder_it(world: World, ann: Memory) -> None:
     soon = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)
-    world.state("ex:bob", "ex:worksAt", "ex:bolt", valid_from=soon)
+    world.facts.state("ex:bob", "ex:worksAt", "ex:bolt", valid_from=soon)
     ann.retain("before", facts=[("Zoe", "works at", "Acme", {"to": soon})])
     while dt.datetime.now(dt.UTC) < soon + dt.timedelta(seconds=0.05):
         pass
@@ -512,7 +517,7 @@ def test_what_is_due_elsewhere_does_not_hinder_it(world: World, ann: Memory) -> 
     later.retain("after")
     assert set(texts(later)) == {"before", "after"}
     assert world.count("ex:bob", "ex:worksAt", "ex:bolt") == 0
-    assert (world.carry_out().added, world.due()) == (1, [])
+    assert (world.facts.carry_out().added, world.facts.due()) == (1, [])
 
 
 # --- who may ----------------------------------------------------------------------------------------------------------
@@ -563,7 +568,7 @@ def test_another_process_sees_it_and_reads_its_vectors(path: Path) -> None:
             assert world.memory(scope=ANN).recall("kites", mode="vector")[0].text == "red kites"
     assert again.documents == 0
     with worlds.open(path, embedder=again) as world:
-        world.compact()
+        world.file.compact()
         assert world.memory(scope=ANN).recall("kites", mode="vector")[0].text == "red kites"
     assert again.documents == 0
 

@@ -10,7 +10,8 @@ import pytest
 import worlds
 from tests.memory.conversations import CHANGED, OTHERS, Pair, conversation
 from tests.support.embedder import HashingEmbedder
-from worlds import Memory, World
+from worlds import World
+from worlds.records import Memory
 
 BEGAN = dt.datetime(2026, 1, 1, 9, tzinfo=dt.UTC)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import worlds
-from worlds import Memory, ReadOnlyError, World
+from worlds import ReadOnlyError, World
+from worlds.records import Memory
 
 DATA = b"""
 @prefix ex: <https://ex.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -96,7 +97,7 @@ def test_shapes_of_the_world_hold_in_it(world: World, priya: Memory) -> None:
         b"[] a sh:NodeShape ; sh:targetSubjectsOf ex:livesIn ; sh:property [ sh:path ex:livesIn ; sh:maxCount 1 ] .",
         format="turtle",
     )
-    told = world.tell([("Priya", "lives in", "Oslo")], scope=("user", "priya"))
+    told = world.facts.tell([("Priya", "lives in", "Oslo")], scope=("user", "priya"))
     assert [one.became for one in told.facts] == ["proposed"]
     assert "violates the shapes" in str(told.facts[0].why)
 

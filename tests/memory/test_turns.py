@@ -12,7 +12,8 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import Keep, Memory, World
+from worlds import World
+from worlds.records import Keep, Memory
 
 TALK = [
     ("Ruth", "Which instrument does your lodger play?"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import doctest
 import importlib.util
-import inspect
 import os
 import re
 import shlex
@@ -25,10 +24,12 @@ import typer
 from typer.testing import CliRunner
 
 import worlds
+import worlds.records
 from tests.project.test_readme import RUN, SHOWN, Block, blocks, folder
 from worlds.core.search.options import OPTIONS
 from worlds.doors.cli import app
 from worlds.settings import SETTINGS
+from worlds.verbs.table import VERBS
 
 __all__ = ["folder"]  # a fixture
 
@@ -317,11 +318,10 @@ def test_every_setting_is_documented(everything: str) -> None:
 
 
 def test_every_public_name_is_documented(everything: str) -> None:
-    assert [name for name in worlds.__all__ if not re.search(rf"\b{name}\b", everything)] == []
+    names = [*worlds.__all__, *worlds.records.__all__]
+    assert [name for name in names if not re.search(rf"\b{name}\b", everything)] == []
     reference = generated().python() + generated().errors()
-    assert [
-        name for name in worlds.__all__ if not re.search(rf"^::: worlds\.\S*\b{name}$", reference, re.MULTILINE)
-    ] == []
+    assert [name for name in names if not re.search(rf"^::: worlds\.\S*\b{name}$", reference, re.MULTILINE)] == []
 
 
 def test_the_errors_have_the_codes_that_are_documented() -> None:
@@ -335,7 +335,7 @@ def test_the_errors_have_the_codes_that_are_documented() -> None:
 
 
 def test_every_verb_of_a_world_is_documented(everything: str) -> None:
-    verbs = [name for name, _ in inspect.getmembers(worlds.World, callable) if not name.startswith("_")]
+    verbs = [row.method for row in VERBS.values()]
     assert [verb for verb in verbs if not re.search(rf"\b{verb}\b", everything)] == []
 
 

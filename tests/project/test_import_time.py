@@ -10,10 +10,12 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlds
+import worlds.records
 from tests.support.commands import commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,23 +128,26 @@ def test_a_world_is_soon_open() -> None:
 # --- the public names, though they come late --------------------------------------------------------------------------
 
 
-def test_every_public_name_is_there_and_is_listed() -> None:
-    names = "[getattr(worlds, name).__name__ for name in worlds.__all__]"
-    listed, found = json.loads(python(f"import worlds\nprint(json.dumps([dir(worlds), {names}]))"))
-    assert set(worlds.__all__) <= set(listed)
-    assert found == worlds.__all__
+@pytest.mark.parametrize("module", [worlds, worlds.records])
+def test_every_public_name_is_there_and_is_listed(module: Any) -> None:
+    here = module.__name__
+    names = f"[getattr({here}, name).__name__ for name in {here}.__all__]"
+    listed, found = json.loads(python(f"import {here}\nprint(json.dumps([dir({here}), {names}]))"))
+    assert set(module.__all__) <= set(listed)
+    assert found == module.__all__
 
 
-def test_a_type_checker_sees_the_names_that_there_are() -> None:
-    tree = ast.parse(Path(worlds.__file__).read_text("utf-8"))
+@pytest.mark.parametrize("module", [worlds, worlds.records])
+def test_a_type_checker_sees_the_names_that_there_are(module: Any) -> None:
+    tree = ast.parse(Path(module.__file__).read_text("utf-8"))
     (guarded,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     typed: dict[str, str] = {}
     for node in guarded.body:
         assert isinstance(node, ast.ImportFrom)
         typed |= {alias.name: str(node.module) for alias in node.names}
-    assert set(typed) == set(worlds.__all__)
-    for name, module in typed.items():
-        assert getattr(importlib.import_module(module), name) is getattr(worlds, name)
+    assert set(typed) == set(module.__all__)
+    for name, home in typed.items():
+        assert getattr(importlib.import_module(home), name) is getattr(module, name)
 
 
 def test_a_star_import_brings_them_all() -> None:
@@ -172,5 +177,5 @@ def test_values_of_public_classes_can_be_pickled() -> None:
     with worlds.open(embedder=None) as world:
         change = world.add([("urn:a", "rdfs:label", '"red kite"')])
     assert pickle.loads(pickle.dumps(change)) == change
-    assert pickle.loads(pickle.dumps(worlds.TextPolicy())) == worlds.TextPolicy()
+    assert pickle.loads(pickle.dumps(worlds.records.TextPolicy())) == worlds.records.TextPolicy()
     assert pickle.loads(pickle.dumps(worlds.open)) is worlds.open

@@ -35,7 +35,7 @@ IN_PARTS = {  # options that the command line says by several, or by a shorter o
     ("search_sql", "weights"): "weight_vector",
     ("explain", "answer"): "explain",
     ("explain", "counts"): "explain",
-    ("propose_all", "findings"): "propose",
+    ("proposals.add_all", "findings"): "propose",
 }
 
 
@@ -45,7 +45,7 @@ IN_PARTS = {  # options that the command line says by several, or by a shorter o
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "command" not in row.absent])
 def test_a_command_has_every_option(verb: str) -> None:
     row = VERBS[verb]
-    there = commands()[row.names.get("command", verb).replace("_", "-")]
+    there = commands()[row.called("command").replace("_", "-")]
     missing = [
         one.name
         for one in row.at("command")
@@ -63,7 +63,7 @@ def test_an_operation_has_every_option(verb: str) -> None:
 
 
 def operations_of(verb: str) -> list[dict[str, Any]]:
-    name = VERBS[verb].names.get("http", verb)
+    name = VERBS[verb].called("http")
     return [taken for head, taken in operations().items() if f"({name}, " in head or f"({name}_" in head]
 
 
@@ -75,7 +75,7 @@ def listed_tools() -> dict[str, Any]:
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "agents" not in row.absent])
 def test_a_tool_has_every_option(verb: str) -> None:
     found = listed_tools()
-    name = VERBS[verb].names.get("agents", verb)
+    name = VERBS[verb].called("agents")
     there = next(taken for head, taken in found.items() if head.startswith(f"{name} ("))
     there = {**there, "claim": there.get("subject")}  # agents say it by its terms
     missing = [one.name for one in VERBS[verb].at("agents") if one.at("agents") not in there]
@@ -92,14 +92,14 @@ def test_a_group_has_what_the_table_says() -> None:
 EX, RDFS = "https://worlds.example/space/", "http://www.w3.org/2000/01/rdf-schema#"
 READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Python's names
     "search": {"text": "aerogel dust", "limit": 4, "mode": "text", "types": "s:Mission", "subclasses": True},
-    "brief": {"question": "Which missions did Stardust fly?", "budget": 300},
+    "questions.brief": {"question": "Which missions did Stardust fly?", "budget": 300},
     "context": {"question": "What did Stardust bring?", "budget": 300, "hops": 1, "language": "en"},
     "resolve": {"name": "Curiosity", "types": "s:Rover", "limit": 2},
-    "similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},
+    "entities.similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},
     "describe": {"iri": "ex:Curiosity", "limit": 3, "language": "de"},
-    "timeline": {"iri": "ex:Curiosity"},
-    "tree": {"of": "rdfs:subClassOf", "parent": "s:Spacecraft", "limit": 3, "language": "de"},
-    "members": {
+    "facts.timeline": {"iri": "ex:Curiosity"},
+    "entities.tree": {"of": "rdfs:subClassOf", "parent": "s:Spacecraft", "limit": 3, "language": "de"},
+    "entities.members": {
         "of": "s:Rover",
         "facet": ["s:agency"],
         "where": "?subject s:agency ?a",
@@ -109,18 +109,18 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "schema": {"limit": 5},
     "stats": {},
     "history": {"author": "ann", "entity": "ex:Curiosity", "limit": 3},
-    "provenance": {"subject": "ex:Curiosity", "predicate": "rdfs:label"},
-    "mentions": {"text": "Was Curiosity on Mars?", "types": "s:Rover"},
-    "suggest_links": {"limit": 5, "score": 0.3},
-    "verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
-    "validate": {"subjects": ["ex:Curiosity"]},
-    "form": {"iri": "ex:Curiosity", "types": "s:Rover", "language": "de"},
-    "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
-    "duplicates": {"types": "s:Rover", "score": 0.1, "limit": 3},
-    "decisions": {},
-    "report": {"after": 1},
-    "proposals": {"status": "any", "limit": 5},
-    "proposal": {"id": 1},
+    "revisions.provenance": {"subject": "ex:Curiosity", "predicate": "rdfs:label"},
+    "entities.mentions": {"text": "Was Curiosity on Mars?", "types": "s:Rover"},
+    "curation.links": {"limit": 5, "score": 0.3},
+    "curation.verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
+    "shapes.validate": {"subjects": ["ex:Curiosity"]},
+    "entities.form": {"iri": "ex:Curiosity", "types": "s:Rover", "language": "de"},
+    "curation.contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
+    "curation.duplicates": {"types": "s:Rover", "score": 0.1, "limit": 3},
+    "curation.decisions": {},
+    "curation.report": {"after": 1},
+    "proposals.list": {"status": "any", "limit": 5},
+    "proposals.get": {"id": 1},
     "query": {"query": "SELECT ?r { ?r a s:Rover } ORDER BY ?r", "union": True},
 }
 SHAPE = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix s: <https://worlds.example/space/schema#> .
@@ -132,7 +132,7 @@ def make(path: Path) -> None:
         world.load(DATA, author="ann", message="the example")
         world.shapes.load(SHAPE, format="turtle")
         world.add([("ex:Curiosity", "s:seen", 1)], author="ann")
-        world.propose(add=[("ex:Curiosity", "s:seen", 2)], why="seen again", confidence=0.5, author="bob")
+        world.proposals.add(add=[("ex:Curiosity", "s:seen", 2)], why="seen again", confidence=0.5, author="bob")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("parity") / "kb.db"
     make(path)
     with worlds.open(path, embedder=None) as world:
-        world.distinct("ex:Saturn", "ex:Jupiter", author="ann")
+        world.curation.distinct("ex:Saturn", "ex:Jupiter", author="ann")
     return path
 
 
@@ -152,19 +152,19 @@ def client(kb: Path) -> Iterator[httpx.Client]:
 
 def python(world: worlds.World, verb: str, given: Mapping[str, Any]) -> Any:
     """What the verb gives, as JSON-ready values."""
-    return plain(verb, getattr(world, verb)(**options_for(verb, given)))
+    return plain(verb, VERBS[verb].of(world)(**options_for(verb, given)))
 
 
 async def asynchronous(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
     """The same of a world of which every verb is awaited."""
     async with worlds.aopen(path, embedder=None, read_only=True) as world:
-        return plain(verb, await getattr(world, verb)(**options_for(verb, given)))
+        return plain(verb, await VERBS[verb].of(world)(**options_for(verb, given)))
 
 
 def options_for(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a call in Python."""
     options = dict(given)
-    if verb == "verify":
+    if verb == "curation.verify":
         options["claim"] = tuple(options["claim"])
     return options
 
@@ -183,7 +183,10 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
     row, words = VERBS[verb], []
     for name, value in given.items():
         option = row.options[name]
-        if option.default is REQUIRED or (verb, name) in (("form", "iri"), ("tree", "of")):  # an argument that may lack
+        if option.default is REQUIRED or (verb, name) in (
+            ("entities.form", "iri"),
+            ("entities.tree", "of"),
+        ):  # an argument that may lack
             words += value if isinstance(value, list) else [value]
         elif isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
@@ -192,9 +195,9 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
                 name, option.at("command")
             )
             words += [part for one in (value if isinstance(value, list) else [value]) for part in (f"--{flag}", one)]
-    if verb == "provenance":
+    if verb == "revisions.provenance":
         words = [words[1], *words[2:]]  # the subject is an argument
-    name = row.names.get("command", verb).replace("_", "-")
+    name = row.called("command").replace("_", "-")
     result = run(name, path, *map(str, words), "--json")
     assert result.exit_code in (0, 1), result.stderr
     return json.loads(result.stdout)
@@ -203,7 +206,7 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
 def over_http(client: httpx.Client, verb: str, given: Mapping[str, Any]) -> Any:
     """What the operation answers; its names and its address are the table's."""
     row = VERBS[verb]
-    one = next(one for one in table() if one.name == row.names.get("http", verb))
+    one = next(one for one in table() if one.name == row.called("http"))
     named = {row.options[name].at("http"): value for name, value in given.items()}
     path = one.path.format(**named)
     rest = {name: value for name, value in named.items() if f"{{{name}}}" not in one.path}
@@ -223,7 +226,7 @@ def same(verb: str, document: Any) -> Any:
     return document
 
 
-LISTED = ("history", "provenance", "proposals", "mentions", "decisions")
+LISTED = ("history", "revisions.provenance", "proposals.list", "entities.mentions", "curation.decisions")
 PASSING = (
     "bytes",
     "explain",
@@ -254,7 +257,7 @@ def test_every_verb_that_reads_at_two_doors_is_compared() -> None:
     reads = {
         name for name, row in VERBS.items() if row.effect == "reads" and not {"command", "http"} & row.absent.keys()
     }
-    assert reads - READS.keys() == {"resolve_all", "export", "mint", "due"}
+    assert reads - READS.keys() == {"entities.resolve_all", "export", "entities.mint", "facts.due"}
 
 
 def test_agents_are_told_the_same(kb: Path) -> None:
@@ -265,15 +268,15 @@ def test_agents_are_told_the_same(kb: Path) -> None:
         async def scenario(agent: Agent) -> None:
             for verb, given in READS.items():
                 row = VERBS[verb]
-                if "agents" in row.absent or verb == "proposal":
+                if "agents" in row.absent or verb == "proposals.get":
                     continue
                 arguments = {row.options[name].at("agents"): value for name, value in given.items()}
-                if verb == "verify":
+                if verb == "curation.verify":
                     claim = arguments.pop("claim")
                     arguments |= dict(zip(("subject", "predicate", "object"), claim, strict=True))
                 if verb == "context":  # its text is there twice, and cited
                     arguments["token_budget"] *= 4
-                found[verb] = told(verb, await agent.data(row.names.get("agents", verb), **arguments), world.prefixes)
+                found[verb] = told(verb, await agent.data(row.called("agents"), **arguments), world.prefixes)
 
         ask(inside(world, allow_proposals=True, token_budget=50_000), scenario)
     assert found == {verb: expected[verb] for verb in found}
@@ -282,7 +285,7 @@ def test_agents_are_told_the_same(kb: Path) -> None:
 
 def essence(verb: str, document: Any) -> Any:
     """What a document has that an answer for a model has, too."""
-    if verb in ("search", "similar"):
+    if verb in ("search", "entities.similar"):
         return [hit["subject"] for hit in document["hits"]]
     if verb == "context":
         return document["text"]
@@ -292,18 +295,18 @@ def essence(verb: str, document: Any) -> Any:
         return [one["predicate"] for one in document["properties"]]
     if verb == "schema":
         return [one["iri"] for one in document["classes"]]
-    if verb == "form":
+    if verb == "entities.form":
         return [one["predicate"] for one in document["fields"]]
-    if verb == "decisions":
+    if verb == "curation.decisions":
         return [one["how"] for one in document]
-    if verb in ("history", "mentions", "proposals"):
-        key = {"history": "revision", "mentions": "start", "proposals": "id"}[verb]
+    if verb in ("history", "entities.mentions", "proposals.list"):
+        key = {"history": "revision", "entities.mentions": "start", "proposals.list": "id"}[verb]
         return [one[key] for one in document]
-    if verb == "provenance":
+    if verb == "revisions.provenance":
         return [one["added"]["revision"] for one in document]
-    if verb in ("contradictions", "duplicates"):
+    if verb in ("curation.contradictions", "curation.duplicates"):
         return document["counts"]
-    if verb == "report":
+    if verb == "curation.report":
         return [one["name"] for one in document["checks"] if one["count"]]
     if verb == "query":
         return [one["r"]["value"] for one in document["results"]["bindings"]]
@@ -317,7 +320,7 @@ def told(verb: str, answer: Mapping[str, Any], prefixes: Mapping[str, str]) -> A
         prefix, _, local = name.partition(":")
         return prefixes[prefix] + local
 
-    if verb in ("search", "similar"):
+    if verb in ("search", "entities.similar"):
         return [full(one["subject"]) for one in answer["citations"]]
     if verb == "context":
         return answer["text"]
@@ -327,18 +330,18 @@ def told(verb: str, answer: Mapping[str, Any], prefixes: Mapping[str, str]) -> A
         return [full(one["predicate"]) for one in answer["properties"]]
     if verb == "schema":
         return [full(one["iri"]) for one in answer["classes"]]
-    if verb == "form":
+    if verb == "entities.form":
         return [full(one["predicate"]) for one in answer["fields"]]
-    if verb in ("history", "mentions", "proposals"):
-        name, key = {"history": ("revisions", "revision"), "mentions": ("mentions", "start")}.get(
+    if verb in ("history", "entities.mentions", "proposals.list"):
+        name, key = {"history": ("revisions", "revision"), "entities.mentions": ("mentions", "start")}.get(
             verb, ("proposals", "id")
         )
         return [one[key] for one in answer[name]]
-    if verb == "provenance":
+    if verb == "revisions.provenance":
         return [one["added"]["revision"] for one in answer["quads"]]
-    if verb in ("contradictions", "duplicates"):
+    if verb in ("curation.contradictions", "curation.duplicates"):
         return answer["counts"]
-    if verb == "report":
+    if verb == "curation.report":
         return [one["name"] for one in answer["checks"]]
     if verb == "query":
         return [full(row[0]) for row in answer["rows"]]
@@ -355,8 +358,8 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
     "update": {"text": "INSERT DATA { ex:new s:seen 3 }"},
     "undo": {"revision": 3, "message": "no"},
     "bind": {"prefix": "n", "iri": "urn:n:"},
-    "merge": {"kept": "ex:Curiosity", "others": ["ex:Perseverance"], "conflicts": "kept", "message": "one"},
-    "state": {
+    "curation.merge": {"kept": "ex:Curiosity", "others": ["ex:Perseverance"], "conflicts": "kept", "message": "one"},
+    "facts.state": {
         "subject": "ex:Curiosity",
         "predicate": "s:base",
         "object": "ex:Mars",
@@ -366,15 +369,15 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
         "confidence": 0.5,
         "message": "why",
     },
-    "tell": {"facts": [["Curiosity", "seen", "5"]], "graph": "urn:g", "message": "heard"},
-    "end": {"quad": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": "2020-05", "reason": "why"},
-    "distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
+    "facts.tell": {"facts": [["Curiosity", "seen", "5"]], "graph": "urn:g", "message": "heard"},
+    "facts.end": {"quad": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": "2020-05", "reason": "why"},
+    "curation.distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
     "edit": {"add": [QUAD], "remove": [SEEN], "base": 3, "message": "a bird, seen"},
-    "propose": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
-    "amend": {"id": 1, "add": [QUAD], "why": "rather this"},
-    "accept": {"id": 1, "why": "yes", "version": 1},
-    "reject": {"id": 1, "why": "no"},
-    "link_texts": {"score": 0.4, "message": "links"},
+    "proposals.add": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
+    "proposals.amend": {"id": 1, "add": [QUAD], "why": "rather this"},
+    "proposals.accept": {"id": 1, "why": "yes", "version": 1},
+    "proposals.reject": {"id": 1, "why": "no"},
+    "curation.link_texts": {"score": 0.4, "message": "links"},
 }
 
 
@@ -383,7 +386,7 @@ def state(path: Path | worlds.World) -> Any:
     opened = worlds.open(path, embedder=None) if isinstance(path, Path) else contextlib.nullcontext(path)
     with opened as world:
         assert world.check().ok
-        proposals = [one.to_dict() for one in world.proposals(status="any")]
+        proposals = [one.to_dict() for one in world.proposals.list(status="any")]
         names = ("id", "status", "kind", "why", "confidence", "added", "removed", "version", "decision")
         return {
             "quads": sorted(f"{quad}" for quad in world.quads()),
@@ -401,7 +404,7 @@ def write(world: worlds.World, verb: str, given: Mapping[str, Any]) -> None:
             options[name] = parse_quads(options[name])
     others = options.pop("others", ())
     first = [options.pop("kept")] if others else []
-    getattr(world, verb)(*first, *others, **options)
+    VERBS[verb].of(world)(*first, *others, **options)
 
 
 @pytest.fixture(scope="module")
@@ -466,11 +469,11 @@ def command_line_writes(path: Path, verb: str, given: Mapping[str, Any]) -> None
     row = VERBS[verb]
     for name, value in given.items():
         if row.options[name].default is REQUIRED:
-            words += (value[0] if verb == "tell" else value) if isinstance(value, list) else [value]
+            words += (value[0] if verb == "facts.tell" else value) if isinstance(value, list) else [value]
         else:
             words += [f"--{name.replace('_', '-')}", *(value if isinstance(value, list) else [value])]
     json_ = [] if verb == "bind" else ["--json"]
-    result = run(row.names.get("command", verb), path, *map(str, words), *json_)
+    result = run(row.called("command"), path, *map(str, words), *json_)
     assert result.exit_code == 0, result.stderr
 
 
@@ -488,16 +491,19 @@ async def agent_writes(agent: Agent, *, verb: str, given: Mapping[str, Any]) -> 
     for name in ("quads", "add", "relies_on"):
         if name in arguments:
             arguments[name] = [["<urn:new>", "rdfs:label", '"A kite"@en']]
-    await agent.data(row.names.get("agents", verb), **arguments)
+    await agent.data(row.called("agents"), **arguments)
 
 
 def test_every_verb_that_writes_is_compared() -> None:
     writes = {
         name for name, row in VERBS.items() if row.effect != "reads" and not {"command", "http"} <= row.absent.keys()
     }
-    others = {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", "reinstate", "set_guard"}
-    others |= {"carry_out", *BULK}
+    others = {"curation.split", "load", "sources.add_document", "sources.sync", "revisions.apply", "revisions.prune"}
+    others |= {"embed", "facts.reinstate", "shapes.set_guard", "facts.carry_out", *BULK}
     assert writes - WRITES.keys() == others
 
 
-BULK = ("accept_all", "reject_all", "propose_all", "compact", "build_vector_index", "drop_vector_index")
+BULK = (
+    *("proposals.accept_all", "proposals.reject_all", "proposals.add_all"),
+    *("file.compact", "file.build_vector_index", "file.drop_vector_index"),
+)

@@ -17,17 +17,47 @@ import pytest
 
 import worlds
 import worlds.errors
+import worlds.records
+from worlds.verbs.table import ROOMS
 
 ALL = [
-    "Answer",
     "AsyncWorld",
+    "ConflictError",
+    "Embedder",
+    "EmbedderError",
+    "FallbackEmbedder",
+    "FilterError",
+    "Group",
+    "IntegrityError",
+    "OnnxEmbedder",
+    "OpenAIEmbedder",
+    "OpenError",
+    "ParseError",
+    "QueryError",
+    "QueryTimeout",
+    "Ranking",
+    "ReadOnlyError",
+    "SchemaError",
+    "SentenceTransformerEmbedder",
+    "ShapesError",
+    "UncertainError",
+    "ValidationError",
+    "World",
+    "WorldsError",
+    "aopen",
+    "compare",
+    "group",
+    "open",
+    "restore",
+]
+RECORDS = [
+    "Answer",
     "Brief",
     "BrokenQuestion",
     "Change",
     "CheckReport",
     "ChunkSize",
     "Comparison",
-    "ConflictError",
     "Context",
     "Decision",
     "Description",
@@ -35,21 +65,15 @@ ALL = [
     "DueFact",
     "Duplicate",
     "Edits",
-    "Embedder",
-    "EmbedderError",
     "Entries",
     "Entry",
     "Explanation",
-    "FallbackEmbedder",
     "FileProblem",
-    "FilterError",
     "Finding",
     "Findings",
     "Forgotten",
     "Form",
-    "Group",
     "Hit",
-    "IntegrityError",
     "Keep",
     "KeptQuestion",
     "Link",
@@ -60,17 +84,12 @@ ALL = [
     "Minted",
     "Move",
     "NearQuestion",
-    "OnnxEmbedder",
-    "OpenAIEmbedder",
-    "OpenError",
-    "ParseError",
     "Passage",
     "Proof",
     "Proposal",
     "Provenance",
-    "QueryError",
-    "QueryTimeout",
     "Questions",
+    "Ranking",
     "Ranking",
     "ReadOnlyError",
     "Recalled",
@@ -81,10 +100,7 @@ ALL = [
     "Retention",
     "RulesInUse",
     "Schema",
-    "SchemaError",
     "SearchResults",
-    "SentenceTransformerEmbedder",
-    "ShapesError",
     "Solutions",
     "Sources",
     "Split",
@@ -96,26 +112,17 @@ ALL = [
     "ToldFact",
     "Tree",
     "Triples",
-    "UncertainError",
-    "ValidationError",
     "ValidationReport",
     "Verification",
     "Why",
-    "World",
     "WorldReport",
     "WorldSource",
-    "WorldsError",
-    "aopen",
-    "compare",
-    "group",
-    "open",
     "prove",
-    "restore",
 ]
 
 VERBS = {
     "add": ["quads", "*author", "*message", "*embed", "*dry_run"],
-    "add_document": [
+    "sources.add_document": [
         "iri",
         "content",
         "*format",
@@ -133,16 +140,25 @@ VERBS = {
         "*embed",
         "*dry_run",
     ],
-    "apply_patch": ["source", "*strict", "*three_way", "*max_unpacked", "*author", "*message", "*embed", "*dry_run"],
+    "revisions.apply": [
+        "source",
+        "*strict",
+        "*three_way",
+        "*max_unpacked",
+        "*author",
+        "*message",
+        "*embed",
+        "*dry_run",
+    ],
     "at": ["revision"],
-    "backup": ["path"],
+    "file.backup": ["path"],
     "bind": ["prefix", "iri"],
     "check": [],
     "close": [],
-    "compact": [],
-    "build_vector_index": ["*progress"],
-    "drop_vector_index": [],
-    "brief": ["question", "*budget", "*graphs"],
+    "file.compact": [],
+    "file.build_vector_index": ["*progress"],
+    "file.drop_vector_index": [],
+    "questions.brief": ["question", "*budget", "*graphs"],
     "context": [
         "question",
         "*budget",
@@ -157,9 +173,9 @@ VERBS = {
         "*ranking",
     ],
     "describe": ["iri", "*limit", "*language", "*graphs"],
-    "merge": ["kept", "others", "*redirect", "*conflicts", "*author", "*message", "*dry_run"],
-    "split": ["revision", "*author", "*message", "*dry_run"],
-    "propose": [
+    "curation.merge": ["kept", "others", "*redirect", "*conflicts", "*author", "*message", "*dry_run"],
+    "curation.split": ["revision", "*author", "*message", "*dry_run"],
+    "proposals.add": [
         "*add",
         "*remove",
         "*update",
@@ -173,21 +189,21 @@ VERBS = {
         "*max_quads",
         "*again",
     ],
-    "proposals": ["*status", "*author", "*entity", "*kind", "*minimum", "*limit", "*after"],
-    "proposal": ["id"],
-    "amend": ["id", "*add", "*remove", "*update", "*why", "*confidence", "*author", "*own", "*max_quads"],
-    "accept": ["id", "*reviewer", "*why", "*version", "*force", "*dry_run"],
-    "accept_all": ["ids", "*reviewer", "*why", "*force"],
-    "reject": ["id", "why", "*reviewer"],
-    "reject_all": ["ids", "why", "*reviewer"],
-    "neighbourhood": ["iri", "*hops", "*limit", "*graphs"],
+    "proposals.list": ["*status", "*author", "*entity", "*kind", "*minimum", "*limit", "*after"],
+    "proposals.get": ["id"],
+    "proposals.amend": ["id", "*add", "*remove", "*update", "*why", "*confidence", "*author", "*own", "*max_quads"],
+    "proposals.accept": ["id", "*reviewer", "*why", "*version", "*force", "*dry_run"],
+    "proposals.accept_all": ["ids", "*reviewer", "*why", "*force"],
+    "proposals.reject": ["id", "why", "*reviewer"],
+    "proposals.reject_all": ["ids", "why", "*reviewer"],
+    "entities.neighbourhood": ["iri", "*hops", "*limit", "*graphs"],
     "only": ["*graphs"],
-    "paths": ["start", "end", "*hops", "*limit", "*graphs"],
+    "entities.paths": ["start", "end", "*hops", "*limit", "*graphs"],
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*embedder", "*progress"],
     "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*answer", "*progress"],
     "export": ["target", "*format", "*graph", "*table"],
-    "publish": ["target", "*scheme", "*title", "*language"],
+    "file.publish": ["target", "*scheme", "*title", "*language"],
     "history": [
         "limit",
         "*entity",
@@ -199,7 +215,7 @@ VERBS = {
         "*until",
         "*before",
     ],
-    "provenance": ["subject", "predicate", "object", "graph"],
+    "revisions.provenance": ["subject", "predicate", "object", "graph"],
     "interrupt": [],
     "load": [
         "source",
@@ -218,8 +234,8 @@ VERBS = {
         "*progress",
         "*dry_run",
     ],
-    "patch": ["a", "b"],
-    "prune": ["before"],
+    "revisions.patch": ["a", "b"],
+    "revisions.prune": ["before"],
     "query": [
         "query",
         "*bindings",
@@ -260,17 +276,17 @@ VERBS = {
         "*ranking",
     ],
     "resolve": ["name", "*context", "*types", "*where", "*graphs", "*exclude", "*limit"],
-    "resolve_all": ["names", "*types", "*where", "*graphs", "*limit"],
+    "entities.resolve_all": ["names", "*types", "*where", "*graphs", "*limit"],
     "search_sql": ["text", "**options"],
-    "set_guard": ["setting", "*partly"],
-    "similar": ["iri", "*limit", "**options"],
+    "shapes.set_guard": ["setting", "*partly"],
+    "entities.similar": ["iri", "*limit", "**options"],
     "stats": [],
     "transaction": ["*author", "*message", "*base", "*guard"],
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
-    "propose_all": ["findings", "*author", "*follow"],
-    "distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
-    "tell": ["facts", "*graph", "*context", "*vocabulary", "*author", "*message", "*embed", "*dry_run", "*scope"],
-    "state": [
+    "proposals.add_all": ["findings", "*author", "*follow"],
+    "curation.distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
+    "facts.tell": ["facts", "*graph", "*context", "*vocabulary", "*author", "*message", "*embed", "*dry_run", "*scope"],
+    "facts.state": [
         "subject",
         "predicate",
         "object",
@@ -285,31 +301,31 @@ VERBS = {
         "*embed",
         "*dry_run",
     ],
-    "end": ["quad", "*at", "*reason", "*author", "*dry_run"],
-    "reinstate": ["quad", "*author", "*message", "*embed", "*dry_run"],
-    "timeline": ["iri"],
-    "tree": ["of", "*parent", "*matching", "*offset", "*limit", "*language", "*graphs"],
-    "members": ["of", "*where", "*subclasses", "*facet", "*offset", "*limit", "*language", "*graphs"],
-    "moving": ["iri", "to", "*of", "*away"],
-    "due": [],
-    "carry_out": ["*author", "*message", "*embed", "*dry_run"],
+    "facts.end": ["quad", "*at", "*reason", "*author", "*dry_run"],
+    "facts.reinstate": ["quad", "*author", "*message", "*embed", "*dry_run"],
+    "facts.timeline": ["iri"],
+    "entities.tree": ["of", "*parent", "*matching", "*offset", "*limit", "*language", "*graphs"],
+    "entities.members": ["of", "*where", "*subclasses", "*facet", "*offset", "*limit", "*language", "*graphs"],
+    "entities.moving": ["iri", "to", "*of", "*away"],
+    "facts.due": [],
+    "facts.carry_out": ["*author", "*message", "*embed", "*dry_run"],
     "as_of": ["time"],
-    "duplicates": ["*types", "*where", "*graphs", "*between", "*score", "*limit", "*keep", "*again"],
-    "decisions": [],
-    "report": ["*after", "*points"],
-    "chunk": ["id", "*around"],
-    "mint": ["label", "*type", "*key"],
+    "curation.duplicates": ["*types", "*where", "*graphs", "*between", "*score", "*limit", "*keep", "*again"],
+    "curation.decisions": [],
+    "curation.report": ["*after", "*points"],
+    "sources.chunk": ["id", "*around"],
+    "entities.mint": ["label", "*type", "*key"],
     "labels": ["iris", "*language"],
-    "form": ["iri", "*types", "*language"],
+    "entities.form": ["iri", "*types", "*language"],
     "edit": ["*add", "*remove", "*base", "*author", "*message", "*embed", "*dry_run"],
-    "propose_mapping": ["tables", "*base"],
-    "sync": ["name", "*again", "*author", "*message", "*embed", "*progress", "*dry_run"],
-    "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*graphs", "*after", "*limit"],
-    "validate": ["*subjects", "*shapes", "*timeout"],
-    "mentions": ["text", "*types", "*where", "*graphs"],
-    "link_texts": ["*types", "*score", "*propose", "*author", "*message", "*embed", "*dry_run"],
-    "suggest_links": ["*types", "*where", "*graphs", "*predicates", "*limit", "*score"],
-    "verify": ["claim", "*extract", "*at", "*graphs"],
+    "sources.mappings": ["tables", "*base"],
+    "sources.sync": ["name", "*again", "*author", "*message", "*embed", "*progress", "*dry_run"],
+    "curation.contradictions": ["*suggested", "*kinds", "*author", "*entity", "*graphs", "*after", "*limit"],
+    "shapes.validate": ["*subjects", "*shapes", "*timeout"],
+    "entities.mentions": ["text", "*types", "*where", "*graphs"],
+    "curation.link_texts": ["*types", "*score", "*propose", "*author", "*message", "*embed", "*dry_run"],
+    "curation.links": ["*types", "*where", "*graphs", "*predicates", "*limit", "*score"],
+    "curation.verify": ["claim", "*extract", "*at", "*graphs"],
     "update": [
         "text",
         "*bindings",
@@ -330,28 +346,11 @@ VERBS = {
     "graphs": [],
     "to_rdflib": ["*triple_terms"],
     "refresh": [],
-    "interruptible": [],
     "memory": ["*scope"],
 }
 PROPERTIES = {
-    "default_graph",
-    "driver",
-    "embedder",
-    "entailed",
-    "guard",
-    "path",
-    "pattern_timeout",
-    "policy",
-    "prefixes",
-    "questions",
-    "rules",
-    "replica",
-    "retention",
-    "revisions",
-    "scope",
-    "view",
-    "shapes",
-    "sources",
+    *("driver", "embedder", "entailed", "path", "policy", "prefixes", "replica"),
+    *("curation", "entities", "facts", "file", "proposals", "questions", "revisions", "rules", "shapes", "sources"),
 }
 
 HEAVY = {
@@ -377,6 +376,7 @@ HEAVY = {
 
 def test_the_public_names_are_these() -> None:
     assert worlds.__all__ == ALL
+    assert worlds.records.__all__ == RECORDS
     assert sorted(ALL) == ALL
     for name in ALL:
         assert hasattr(worlds, name)
@@ -396,10 +396,14 @@ def test_every_error_is_public_and_no_other() -> None:
 def test_the_verbs_of_a_world_are_these() -> None:
     found = {
         name: [shown(parameter) for parameter in list(inspect.signature(value).parameters.values())[1:]]
-        for name, value in public_members(worlds.World)
-        if inspect.isfunction(value)
+        for name, value in verbs_of_a_world()
     }
     assert found == VERBS
+
+
+def test_a_world_has_at_most_40_names_beside_its_rooms() -> None:
+    names = {name for name, _ in public_members(worlds.World)}
+    assert len(names - ROOMS - {"memory"}) <= 40
 
 
 def shown(parameter: inspect.Parameter) -> str:
@@ -436,6 +440,16 @@ def test_options_of_open_are_keywords() -> None:
 # --- documents --------------------------------------------------------------------------------------------------------
 
 
+def verbs_of_a_world() -> Iterator[tuple[str, Any]]:
+    """The methods of `World`, and those of its rooms as "room.method"."""
+    yield from ((name, value) for name, value in public_members(worlds.World) if inspect.isfunction(value))
+    with worlds.open(embedder=None) as world:
+        for room in sorted(ROOMS - {"rules"}):
+            for name, value in vars(type(getattr(world, room))).items():
+                if inspect.isfunction(value) and not name.startswith("_"):
+                    yield f"{room}.{name}", value
+
+
 def public_members(cls: type) -> Iterator[tuple[str, Any]]:
     """What a class and its bases in this package define under public names."""
     for base in cls.__mro__:
@@ -459,9 +473,9 @@ def documented(value: Any) -> bool:
     return bool(text.strip()) and not text.startswith(f"{value.__name__}(")
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *RECORDS])
 def test_every_public_class_function_and_method_has_a_docstring(name: str) -> None:
-    value = getattr(worlds, name)
+    value = getattr(worlds if name in ALL else worlds.records, name)
     assert documented(value)
     if isinstance(value, type):
         missing = [member for member, defined in public_members(value) if not documented(defined)]

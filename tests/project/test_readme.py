@@ -280,7 +280,10 @@ def test_the_readme_fits_on_two_screens() -> None:
 
 def test_every_member_of_a_hit_is_documented() -> None:
     document = text_of("docs/search.md")
-    members = {name for name in worlds.Hit.__dataclass_fields__ if not name.startswith("_")} | {"quads", "snippet"}
+    members = {name for name in worlds.records.Hit.__dataclass_fields__ if not name.startswith("_")} | {
+        "quads",
+        "snippet",
+    }
     assert {name for name in members - {"chunk"} if f"`{name}`" not in document} == set()
 
 

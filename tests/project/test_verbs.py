@@ -6,12 +6,11 @@ import inspect
 
 import pytest
 
-import worlds
-from tests.project.test_public import public_members
+from tests.project.test_public import verbs_of_a_world
 from worlds.core.search.options import OPTIONS, RANKED, REQUIRED
 from worlds.verbs.table import VERBS
 
-METHODS = {name: value for name, value in public_members(worlds.World) if inspect.isfunction(value)}
+METHODS = dict(verbs_of_a_world())
 
 
 def test_every_verb_of_a_world_is_in_the_table() -> None:
@@ -48,6 +47,6 @@ def test_a_row_says_what_it_is_in_words(name: str) -> None:
 
 def test_what_writes_is_done_anew_on_a_server() -> None:
     assert {name for name, row in VERBS.items() if row.effect != "reads" and not row.retried} == {
-        *("accept_all", "propose_all", "sync", "tell"),
-        *("compact", "build_vector_index", "drop_vector_index"),
+        *("proposals.accept_all", "proposals.add_all", "sources.sync", "facts.tell"),
+        *("file.compact", "file.build_vector_index", "file.drop_vector_index"),
     }

@@ -54,14 +54,14 @@ with worlds.open(path, embedder=HashingEmbedder()) as world, worlds.open(path, e
     (folder / "notes").mkdir()
     (folder / "notes" / "a.md").write_text("# A note\\n\\nOf an owl.")
     world.sources.add(str(folder / "notes"), "notes")
-    assert world.sync("notes")[0].new == ("a.md",)
+    assert world.sources.sync("notes")[0].new == ("a.md",)
     world.memory(scope=("user", "ann")).retain("Ann likes tea.")
     assert len(world.only(graphs="default")) == 3
     assert len(list(world.at(1).quads())) == 2
     world.export(folder / "all.nq")
-    world.backup(folder / "backup.db")
+    world.file.backup(folder / "backup.db")
     world.undo(1)
-    world.compact()
+    world.file.compact()
     assert world.check().ok
 worlds.restore(folder / "backup.db", path)
 seams.keep_small_indexes_on_disk(seams.ForGood(), 1)

@@ -67,7 +67,7 @@ def test_a_fault_is_seen() -> None:
 
 def test_a_draw_has_lines_of_each_kind() -> None:
     drawn = draw(7, 4)
-    assert drawn != draw(8, 4)
+    assert drawn == draw(7, 4) != draw(8, 4)
     assert drawn[0].text.endswith(".")
     assert [line.context.partition(" of ")[0] for line in drawn] == ["help", "message", "docstring", "label"]
     assert all((ROOT / line.place.partition(":")[0]).exists() for line in drawn[1:3])

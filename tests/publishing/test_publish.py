@@ -108,7 +108,7 @@ def birds(world: World) -> World:
 
 
 def test_a_concept_has_a_page(birds: World, tmp_path: Path) -> None:
-    made = birds.publish(tmp_path, scheme="ex:S")
+    made = birds.file.publish(tmp_path, scheme="ex:S")
     assert (made.concepts, made.languages, made.removed) == (4, ("de", "en"), 0)
     kite = page(tmp_path, EX + "kite")
     assert kite.title == "kite"
@@ -131,22 +131,22 @@ def test_a_concept_has_a_page(birds: World, tmp_path: Path) -> None:
 
 
 def test_a_scheme_is_named_by_a_label_that_no_other_has(birds: World, tmp_path: Path) -> None:
-    assert birds.publish(tmp_path / "de", scheme="vögel").concepts == 4
+    assert birds.file.publish(tmp_path / "de", scheme="vögel").concepts == 4
     birds.add([(EX + "T", "dct:title", '"Birds"@en')])
     with pytest.raises(ArgumentError, match="several schemes are called 'Birds': choose ex:S, ex:T"):
-        birds.publish(tmp_path / "en", scheme="Birds")
+        birds.file.publish(tmp_path / "en", scheme="Birds")
 
 
 def test_the_trees_count_what_is_published(birds: World, tmp_path: Path) -> None:
-    told = {str(one.iri): one.instances for one in birds.tree().nodes if one.kind == "scheme"}
-    assert told == {EX + name: birds.publish(tmp_path / name, scheme=EX + name).concepts for name in ("S", "T")}
+    told = {str(one.iri): one.instances for one in birds.entities.tree().nodes if one.kind == "scheme"}
+    assert told == {EX + name: birds.file.publish(tmp_path / name, scheme=EX + name).concepts for name in ("S", "T")}
 
 
 def test_dates_are_shown_in_words(birds: World, tmp_path: Path) -> None:
     stamps = {"created": ("2026-03-04", "date"), "modified": ("2026-11-28T16:38:40.123Z", "dateTime"),
               "valid": ("-0044-03-15", "date")}  # fmt: skip
     birds.add([(EX + "kite", f"dct:{name}", f'"{value}"^^xsd:{kind}') for name, (value, kind) in stamps.items()])
-    birds.publish(tmp_path)
+    birds.file.publish(tmp_path)
     texts = page(tmp_path, EX + "kite").texts
     shown = [texts[name].strip() for name in ("Created", "Modified", "Valid")]
     assert shown == ["4 March 2026", "28 November 2026, 16:38 UTC", "-0044-03-15"]
@@ -164,14 +164,14 @@ def test_others_use_the_world_while_its_pages_are_made(birds: World, tmp_path: P
             asking.join(20)
             return "Birds"
 
-    birds.publish(tmp_path, title=Title("Birds"))
+    birds.file.publish(tmp_path, title=Title("Birds"))
     assert set(counts) == {len(birds)}
 
 
 def test_all_schemes_and_classes_are_one_vocabulary(birds: World, tmp_path: Path) -> None:
     birds.load(b"<urn:C> a <http://www.w3.org/2002/07/owl#Class> . <urn:D> a <http://www.w3.org/2002/07/owl#Class> ; "
                b"<http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:C>, [] .", format="turtle")  # fmt: skip
-    assert birds.publish(tmp_path, title="All <of> it").concepts == 7
+    assert birds.file.publish(tmp_path, title="All <of> it").concepts == 7
     assert Page((tmp_path / "index.html").read_text("utf-8")).title == "All <of> it"
     assert [text for _, text in page(tmp_path, "urn:D").links["Broader"]] == ["urn:C"]
     twins = {row[0]: row[4] for row in index(tmp_path)["concepts"] if row[1].get("en") == "kite"}
@@ -194,7 +194,7 @@ def test_a_hostile_label_is_a_text(world: World, tmp_path: Path, text: str) -> N
     world.add([(concept, predicate, value) for predicate, value in said.items()])
     world.revisions.tag(text.replace("\0", "") + "x")
     world.add([(concept, rdflib.SKOS.note, rdflib.Literal(text + "?"))])
-    world.publish(tmp_path, title=text)
+    world.file.publish(tmp_path, title=text)
     shown = " ".join(text.replace("\0", " ").split()) or "a"
     for path in tmp_path.rglob("*.html"):
         read = Page(path.read_text("utf-8"))
@@ -208,19 +208,19 @@ def test_a_hostile_label_is_a_text(world: World, tmp_path: Path, text: str) -> N
 def test_concepts_without_a_label_are_named_by_their_iris(world: World, tmp_path: Path) -> None:
     for name in ("v#broaderTerm", "v/snake_case", "v/", "ü/%20"):
         world.add([(rdflib.URIRef(f"https://example.org/{name}"), "rdf:type", rdflib.SKOS.Concept)])
-    world.publish(tmp_path)
+    world.file.publish(tmp_path)
     titles = {Page(path.read_text("utf-8")).title for path in (tmp_path / "c").iterdir()}
     assert titles == {"broader term", "snake case", "v", "%20"}
 
 
 def test_nothing_to_publish_says_what_there_is(birds: World, world: World, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="no concept is in the scheme ex:none; the world's schemes are ex:S, ex:T"):
-        birds.publish(tmp_path, scheme="ex:none")
+        birds.file.publish(tmp_path, scheme="ex:none")
     with (
         worlds.open(embedder=None) as empty,
         pytest.raises(ArgumentError, match="no concept, no class and no property"),
     ):
-        empty.publish(tmp_path)
+        empty.file.publish(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -228,33 +228,33 @@ def test_nothing_to_publish_says_what_there_is(birds: World, world: World, tmp_p
 
 
 def test_a_further_run_writes_what_differs(birds: World, tmp_path: Path) -> None:
-    birds.publish(tmp_path, scheme="ex:S")
+    birds.file.publish(tmp_path, scheme="ex:S")
     before = contents(tmp_path)
-    again = birds.publish(tmp_path, scheme="ex:S")
+    again = birds.file.publish(tmp_path, scheme="ex:S")
     assert (again.written, again.removed, again.unchanged) == (0, 0, len(before) - 1)
     assert contents(tmp_path) == before
     birds.add([(EX + "old", "skos:altLabel", '"poultry"@en')])
-    made = birds.publish(tmp_path, scheme="ex:S")
+    made = birds.file.publish(tmp_path, scheme="ex:S")
     assert (made.written, made.removed) == (3, 1), "its page, the index, and the first page, which names the index"
     birds.remove([(EX + "redKite", "skos:broader", EX + "kite")])
-    gone = birds.publish(tmp_path, scheme="ex:S")
+    gone = birds.file.publish(tmp_path, scheme="ex:S")
     assert (gone.written, gone.removed, gone.concepts) == (3, 2, 3)
     birds.add([(EX + "redKite", "skos:broader", EX + "kite")])
     birds.remove([(EX + "old", "skos:altLabel", '"poultry"@en')])
-    birds.publish(tmp_path, scheme="ex:S")
+    birds.file.publish(tmp_path, scheme="ex:S")
     assert contents(tmp_path) == before
 
 
 def test_foreign_files_are_left_alone(birds: World, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("mine")
     with pytest.raises(ConflictError, match="index.html is not of a site that was published here"):
-        birds.publish(tmp_path)
+        birds.file.publish(tmp_path)
     (tmp_path / "index.html").rename(tmp_path / "CNAME")
-    birds.publish(tmp_path)
+    birds.file.publish(tmp_path)
     [edited] = (tmp_path / "c").glob("red-kite*")
     edited.write_text("by hand")
     birds.update("DELETE WHERE { ex:redKite ?p ?o }")
-    made = birds.publish(tmp_path)
+    made = birds.file.publish(tmp_path)
     assert made.removed == 1, "the index"
     assert made.notes == (f"c/{edited.name} is no longer part of the site, and stays: it was edited since",)
     assert edited.read_text() == "by hand"
@@ -268,17 +268,17 @@ def test_a_strange_list_of_files_is_refused(birds: World, tmp_path: Path, names:
     (tmp_path / "site" / "worlds-site.json").write_text(f'{{"files": {names}}}')
     if names != "[]":
         with pytest.raises(ConflictError, match="not the list of a published site"):
-            birds.publish(tmp_path / "site")
+            birds.file.publish(tmp_path / "site")
     assert (tmp_path / "x").read_text() == "mine"
 
 
 def test_an_interrupted_run_is_completed_by_the_next(birds: World, tmp_path: Path) -> None:
-    birds.publish(tmp_path / "whole")
-    birds.publish(tmp_path / "part")
+    birds.file.publish(tmp_path / "whole")
+    birds.file.publish(tmp_path / "part")
     for path in list((tmp_path / "part" / "c").iterdir())[::2]:
         path.unlink()
     (tmp_path / "part" / "index.html").write_text("<half")
-    birds.publish(tmp_path / "part")
+    birds.file.publish(tmp_path / "part")
     assert contents(tmp_path / "part") == contents(tmp_path / "whole")
 
 
@@ -286,7 +286,7 @@ def test_an_interrupted_run_is_completed_by_the_next(birds: World, tmp_path: Pat
 
 
 def test_releases_are_told_at_each_concept_and_on_a_page(birds: World, tmp_path: Path) -> None:
-    birds.publish(tmp_path, scheme="ex:S")
+    birds.file.publish(tmp_path, scheme="ex:S")
     assert not (tmp_path / "changes.html").exists()
     birds.revisions.tag("one")
     birds.edit(
@@ -295,7 +295,7 @@ def test_releases_are_told_at_each_concept_and_on_a_page(birds: World, tmp_path:
     birds.update("DELETE WHERE { ex:old ?p ?o }")
     birds.revisions.tag("two")
     birds.add([(EX + "hawk", "skos:inScheme", EX + "S"), (EX + "hawk", "skos:prefLabel", '"hawk"@en')])
-    birds.publish(tmp_path, scheme="ex:S")
+    birds.file.publish(tmp_path, scheme="ex:S")
     told = {name: " ".join(page(tmp_path, EX + name).texts["Releases"].split()) for name in ("kite", "bird", "hawk")}
     assert told == {
         "kite": "Added in one Changed in two",
@@ -305,27 +305,27 @@ def test_releases_are_told_at_each_concept_and_on_a_page(birds: World, tmp_path:
     changes = Page((tmp_path / "changes.html").read_text("utf-8"))
     assert "Since two: 1 concept." in " ".join(changes.texts["Changes"].split())
     assert "hawk" in changes.texts
-    birds.at("two").publish(tmp_path, scheme="ex:S")
+    birds.at("two").file.publish(tmp_path, scheme="ex:S")
     changes = Page((tmp_path / "changes.html").read_text("utf-8"))
     assert "Since one, up to two: 2 concepts." in " ".join(changes.texts["Changes"].split())
     assert [" ".join(changes.texts["Kite"].split())] == ["pref label kite en Kite en"]
     assert "fowl removed" in changes.texts
-    birds.prune("two")
-    birds.publish(tmp_path, scheme="ex:S")
+    birds.revisions.prune("two")
+    birds.file.publish(tmp_path, scheme="ex:S")
     assert "Releases" not in page(tmp_path, EX + "kite").texts
 
 
 def test_the_first_release_of_a_pruned_world_is_told(birds: World, tmp_path: Path) -> None:
-    birds.prune(birds.stats().revisions)
+    birds.revisions.prune(birds.stats().revisions)
     birds.revisions.tag("only")
-    birds.publish(tmp_path / "site")
+    birds.file.publish(tmp_path / "site")
     assert "only" in (tmp_path / "site" / "changes.html").read_text()
 
 
 def test_the_command_publishes_a_release(birds: World, tmp_path: Path) -> None:
     birds.revisions.tag("2026-11")
     birds.add([(EX + "bird", "skos:prefLabel", '"uccello"@it')])
-    birds.backup(tmp_path / "kb.db")
+    birds.file.backup(tmp_path / "kb.db")
     told = json.loads(
         ok("publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S", "--at", "2026-11", "--json")
     )
@@ -352,7 +352,7 @@ def test_links_stand_at_both_ends_and_the_tree_reaches_all(
     with worlds.open(embedder=None) as world, tempfile.TemporaryDirectory() as folder:
         world.add([(one, "rdf:type", rdflib.SKOS.Concept) for one in members])
         world.add([(one, rdflib.SKOS[name], other) for one, name, other in links])
-        world.publish(folder)
+        world.file.publish(folder)
         members = set(members)
         for _ in links:  # what is below a member belongs to it
             members |= {one for one, name, other in links if name == "broader" and other in members}

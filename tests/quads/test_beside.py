@@ -20,8 +20,9 @@ import pytest
 
 import worlds
 from tests.support.seams import parse_beside_from, read_in_small_blocks
-from worlds import ChunkSize, ParseError, TextPolicy, World, WorldsError
+from worlds import ParseError, World, WorldsError
 from worlds.graph.formats import FORMATS
+from worlds.records import ChunkSize, TextPolicy
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two cores"

@@ -51,7 +51,7 @@ def test_an_iri_that_was_unknown_is_found_once_anybody_has_stored_it(tmp_path: P
         for one in (world, other):
             assert [found(one, name) for name in names] == [1, 0, 1]
         other.remove([("urn:s", "urn:others", '"a text"')])
-        world.compact()
+        world.file.compact()
         world.add([("urn:s", "urn:undone", '"a text"')])
         for one in (world, other):
             assert [found(one, name) for name in names] == [1, 1, 0]

@@ -20,7 +20,6 @@ import pytest
 import zstandard
 
 import worlds
-from tests.support.forking import Forked
 from worlds import OpenError, World
 from worlds.graph.formats import FORMATS
 
@@ -317,7 +316,7 @@ def test_ctrl_c_leaves_the_old_file_and_no_other(path: Path, tmp_path: Path) -> 
     folder = tmp_path / "exports"
     folder.mkdir()
     target = folder / "out.ttl.gz"
-    child = Forked(
+    child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(path), str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert child.stdout is not None

@@ -42,7 +42,7 @@ def test_w_is_the_searchs_own_whatever_a_file_declares(how: str) -> None:
             (told,) = world.load(b"@prefix w: <http://e/w#> . w:x w:y w:z .", format="turtle").notes
             assert "<http://e/w#>" in told
         elif how == "patch":
-            world.apply_patch(b'TX .\nPA "w" <urn:evil#> .\nTC .\n', strict=False)
+            world.revisions.apply(b'TX .\nPA "w" <urn:evil#> .\nTC .\n', strict=False)
         else:
             run(world, "INSERT INTO prefixes (prefix, iri) VALUES ('w', 'http://e/w#')")
         assert [str(row[0]) for row in solutions(world, SEARCH.replace("*", "?s"))] == ["urn:a"]

@@ -174,7 +174,7 @@ def grid(size: int) -> list[Row]:
 
 
 SHAPES: list[tuple[Callable[[int], list[Row]], int]] = [
-    (clique, 40), (chain, 1500), (ring, 1500), (alike, 30_000), (trees, 1500), (star, 1500), (grid, 24)
+    (clique, 60), (chain, 5000), (ring, 5000), (alike, 100_000), (trees, 5000), (star, 5000), (grid, 40)
 ]  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_hostile_nodes_take_bounded_time(shape: Callable[[int], list[Row]], size
     began = time.process_time()
     assert lines(moved(rows, OLD), new) == (0, 0), "the same again"
     assert lines(moved(rows, OLD), new[3:])[0] <= 3 + len(rows) // 10
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 60
 
 
 def test_rings_of_different_lengths_are_told_apart() -> None:

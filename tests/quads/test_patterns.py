@@ -291,5 +291,5 @@ def test_a_reifier_is_a_statement_of_rdf_1_1(world: worlds.World) -> None:
     wanted = [rdflib.Graph().parse(data=STATED % way, format="turtle") for way in ways]
     assert any(isomorphic(copy, one) for one in wanted)
     found = world.query("CONSTRUCT WHERE { ?s ?p ?o }")
-    assert isinstance(found, worlds.Triples)
+    assert isinstance(found, worlds.records.Triples)
     assert any(isomorphic(found.to_rdflib(triple_terms="reify"), one) for one in wanted)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -51,13 +51,13 @@ def test_no_query_is_made_of_words(world: World, question: str) -> None:
     assert "SELECT" not in found.text
     assert "Answer by" not in found.text
     assert found.facts
-    brief = world.brief(question)
+    brief = world.questions.brief(question)
     assert brief.answer is None
     assert "SELECT" not in brief.text
 
 
 def test_a_brief_names_what_a_query_takes(world: World) -> None:
-    brief = world.brief("Which companies have their seat in Oslo?", budget=500)
+    brief = world.questions.brief("Which companies have their seat in Oslo?", budget=500)
     assert [(one.words, str(one.iri)) for one in brief.entities] == [("Oslo", EX + "oslo")]
     assert str(brief.classes[0].iri) == EX + "Company"
     assert str(brief.predicates[0].iri) == EX + "seat"
@@ -68,7 +68,7 @@ def test_a_long_question_costs_no_more(world: World) -> None:
     long = "How many companies are in Oslo and not more than 5 million people " * 3000
     began = time.process_time()
     world.context(long, budget=100)
-    world.brief(long, budget=100)
+    world.questions.brief(long, budget=100)
     assert time.process_time() - began < 10
 
 
@@ -78,12 +78,13 @@ WORDS = (
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(" ".join(WORDS).split(" ")), max_size=12))
 def test_any_words_are_a_question(world: World, words: list[str]) -> None:
     for budget in (30, 300):
         found = world.context(" ".join(words), budget=budget)
         assert found.tokens <= budget
-        assert len(world.brief(" ".join(words), budget=budget).text.encode()) <= 3.5 * budget + 4
+        assert len(world.questions.brief(" ".join(words), budget=budget).text.encode()) <= 3.5 * budget + 4
 
 
 @given(st.text("abcdeginrst", min_size=1, max_size=9), st.text("abcdeginrst", min_size=1, max_size=9))

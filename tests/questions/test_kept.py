@@ -67,8 +67,8 @@ def test_what_is_kept_is_a_graph_of_its_own(world: World) -> None:
             world.resolve("Which films").to_dict(),
             len(world.query("SELECT * { ?s ?p ?o }", union=True)),  # type: ignore[arg-type]
             len(world.query("SELECT * { GRAPH ?g { ?s ?p ?o } }")),  # type: ignore[arg-type]
-            {**world.report().to_dict()["counts"], "revision": None},
-            world.duplicates().to_dict(),
+            {**world.curation.report().to_dict()["counts"], "revision": None},
+            world.curation.duplicates().to_dict(),
         ]
 
     before = seen()
@@ -132,7 +132,7 @@ def test_the_same_question_is_answered_by_its_query(world: World) -> None:
     }
     assert context.answer.kept == next(iter(world.questions)).iri
     assert context.text.startswith("Answer by the query of a kept question, 2 in all: ")
-    brief = world.brief(OF_NOLAN)
+    brief = world.questions.brief(OF_NOLAN)
     assert brief.answer == context.answer
     assert "This query answers it:" in brief.text
 
@@ -238,7 +238,7 @@ def test_a_kept_question_is_shown_with_what_differs(world: World) -> None:
     (differs,) = near.differs
     assert (differs.words, differs.asked) == ("Christopher Nolan", "Michael Mann")
     assert (str(differs.term), str(differs.value)) == ("https://ex.example/nolan", "https://ex.example/mann")
-    assert "“Christopher Nolan” there is <https://ex.example/nolan>" in world.brief(asked).text
+    assert "“Christopher Nolan” there is <https://ex.example/nolan>" in world.questions.brief(asked).text
     assert world.context("Weather of tomorrow").near == ()
 
 
@@ -320,7 +320,7 @@ def test_a_scope_has_the_questions_of_its_graphs(world: World) -> None:
     outside, inside = world.only(graphs=["default"]), world.only(graphs=["default", GRAPH])
     assert not outside.questions
     assert outside.context("What is secret?").answer is None
-    assert outside.questions.near("What is secret?") == () == outside.brief("What is secret?").near
+    assert outside.questions.near("What is secret?") == () == outside.questions.brief("What is secret?").near
     assert len(inside.questions) == 1
     assert inside.questions.check()[0].trouble == "empty"
     answer = inside.context("What is secret?").answer

@@ -17,8 +17,8 @@ def test_what_is_due_is_listed_on_every_replica_and_carried_out_once(
     set_the_clock(monkeypatch, lambda: datetime.datetime(years[0], 6, 1, tzinfo=datetime.UTC))
     world = served.open()
     world.bind("ex", "https://example.org/")
-    world.state("ex:acme", "ex:head", "ex:ann", valid_to="2021")
-    world.state("ex:acme", "ex:head", "ex:bob", valid_from="2022")
+    world.facts.state("ex:acme", "ex:head", "ex:ann", valid_to="2021")
+    world.facts.state("ex:acme", "ex:head", "ex:bob", valid_from="2022")
     other = served.open("other")
     other.refresh()
 
@@ -33,9 +33,9 @@ def test_what_is_due_is_listed_on_every_replica_and_carried_out_once(
     other.add([("ex:acme", "ex:size", "ex:large")])
     world.refresh()
     assert held() == [["ann"]] * 3
-    assert [[one.begins for one in each.due()] for each in (world, other)] == [[False, True]] * 2
-    assert (other.carry_out().revision, world.carry_out().revision) == (last + 2, None)
+    assert [[one.begins for one in each.facts.due()] for each in (world, other)] == [[False, True]] * 2
+    assert (other.facts.carry_out().revision, world.facts.carry_out().revision) == (last + 2, None)
     world.refresh()
     assert held() == [["bob"]] * 3
-    assert world.due() == other.due() == []
+    assert world.facts.due() == other.facts.due() == []
     assert world.check().ok

@@ -16,8 +16,6 @@ import httpx
 import pytest
 
 import worlds
-from tests.support import forking
-from tests.support.forking import Forked
 from tests.support.primaries import EX, ended, sqld_or_skip, until
 from worlds.extras.remote.address import TOKEN
 
@@ -73,7 +71,7 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
         folder = tmp_path / name
         folder.mkdir()
         with (folder / "log").open("wb") as log:
-            process = Forked(
+            process = subprocess.Popen(
                 [*WORLDS, *(replaced.get(part, part) for part in run[name])],
                 cwd=folder,
                 env={**os.environ, "WORLDS_EMBEDDER": "none", **environment},
@@ -85,8 +83,9 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
 
     def told(*arguments: object, cwd: Path = tmp_path) -> str:
         """What a command of the comment prints."""
-        found: str = forking.run([*WORLDS, *map(str, arguments)], cwd=cwd, text=True, check=True).stdout
-        return found
+        return subprocess.run(
+            [*WORLDS, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=True
+        ).stdout
 
     with worlds.open(tmp_path / "kb.db", embedder=None) as made:
         made.add([(f"{EX}a", f"{EX}p", '"a red kite"')])

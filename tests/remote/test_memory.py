@@ -8,9 +8,10 @@ import pytest
 
 import worlds
 from tests.support.primaries import Served
-from worlds import Keep, World
+from worlds import World
 from worlds.errors import OpenError
 from worlds.extras.remote.file_transfer import push
+from worlds.records import Keep
 
 ANN = ("user", "ann")
 

@@ -16,8 +16,9 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from tests.support.primaries import EX, RED, Served, kill, kite, until
-from worlds import ConflictError, OpenError, ReadOnlyError, Retention, UncertainError
+from worlds import ConflictError, OpenError, ReadOnlyError, UncertainError
 from worlds.extras.remote.file_transfer import pull
+from worlds.records import Retention
 from worlds.sql.hrana import Hrana
 
 
@@ -33,7 +34,7 @@ def test_a_world_on_a_server_has_all_verbs(served: Served, tmp_path: Path) -> No
     assert w.query("ASK { ex:s2 ?p ?o }") is True
     assert w.embed() == 1
     assert w.undo(3).added == 1
-    w.add_document("ex:doc", "# A title\n\nThe red kite soars.", format="markdown")
+    w.sources.add_document("ex:doc", "# A title\n\nThe red kite soars.", format="markdown")
     with w.transaction(message="both"):
         w.add([kite(3)])
         with pytest.raises(ZeroDivisionError), w.transaction():
@@ -88,19 +89,19 @@ def test_every_single_verb_is_done_anew(served: Served) -> None:
     merged: list[Any] = []
     proposed: list[int] = []
     verbs: dict[str, Callable[[], object]] = {
-        "merge": lambda: merged.append(one.merge(*entities[:2]).revision),
-        "split": lambda: one.split(merged[0]),
-        "distinct": lambda: one.distinct(*entities[2:]),
-        "propose": lambda: proposed.append(one.propose(add=[kite(7)], why="seen").id),
-        "propose a second": lambda: proposed.append(one.propose(add=[kite(8)], why="seen").id),
-        "amend": lambda: one.amend(proposed[0], why="surely"),
-        "accept": lambda: one.accept(proposed[0]),
-        "reject": lambda: one.reject(proposed[1], "no"),
+        "merge": lambda: merged.append(one.curation.merge(*entities[:2]).revision),
+        "split": lambda: one.curation.split(merged[0]),
+        "distinct": lambda: one.curation.distinct(*entities[2:]),
+        "propose": lambda: proposed.append(one.proposals.add(add=[kite(7)], why="seen").id),
+        "propose a second": lambda: proposed.append(one.proposals.add(add=[kite(8)], why="seen").id),
+        "amend": lambda: one.proposals.amend(proposed[0], why="surely"),
+        "accept": lambda: one.proposals.accept(proposed[0]),
+        "reject": lambda: one.proposals.reject(proposed[1], "no"),
         "policy": lambda: setattr(one, "policy", one.policy.changed({"exclude": [EX + "q"]}, {})),
-        "retention": lambda: setattr(one, "retention", Retention(revisions=100)),
-        "default_graph": lambda: setattr(one, "default_graph", "union"),
-        "shapes": lambda: setattr(one, "shapes", shape.encode()),
-        "guard": lambda: setattr(one, "guard", "off"),
+        "retention": lambda: setattr(one.revisions, "retention", Retention(revisions=100)),
+        "default_graph": lambda: setattr(one.file, "default_graph", "union"),
+        "shapes": lambda: one.shapes.load(shape.encode(), mode="replace"),
+        "guard": lambda: setattr(one.shapes, "guard", "off"),
     }
     conflicts = 0
     for number, (name, verb) in enumerate(verbs.items()):
@@ -114,7 +115,7 @@ def test_every_single_verb_is_done_anew(served: Served) -> None:
             pytest.fail(f"{name}: {error}")
         conflicts += one.replica.conflicts - before
     assert conflicts
-    assert one.proposal(proposed[0]).status == "accepted"
+    assert one.proposals.get(proposed[0]).status == "accepted"
     assert not one.check().problems
 
 
@@ -237,12 +238,12 @@ READS: dict[str, Callable[[worlds.World], object]] = {
     "history": lambda w: w.history(),
     "at": lambda w: len(w.at(1)),
     "graphs": lambda w: list(w.graphs()),
-    "proposals": lambda w: w.proposals(),
+    "proposals": lambda w: w.proposals.list(),
     "count": lambda w: w.count(),
     "export": lambda w: w.export(io.BytesIO(), format="nt"),
     "prefixes": lambda w: dict(w.prefixes),
     "policy": lambda w: w.policy,
-    "mentions": lambda w: w.mentions("kite"),
+    "mentions": lambda w: w.entities.mentions("kite"),
 }
 
 

@@ -22,7 +22,7 @@ def test_a_replica_keeps_the_world_in_step_with_its_own_files(served: Served, tm
             return other
 
         graph = str(world.sources.add(str(folder)).graph)
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.new == ("a.md",)
         until(lambda: there().search("heron", mode="text"))
         hit = other.search("heron", mode="text")[0]
@@ -30,9 +30,9 @@ def test_a_replica_keeps_the_world_in_step_with_its_own_files(served: Served, tm
         assert [one.name for one in other.sources] == ["notes"]
         with pytest.raises(ReadOnlyError, match="source 'notes'"):
             other.add([("http://e/a", "http://e/p", 1, graph)])
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
         (folder / "a.md").unlink()
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.deleted == ("a.md",)
         until(lambda: not there().search("heron", mode="text"))
         world.sources.remove("notes")

@@ -84,10 +84,10 @@ def test_the_cross_encoder_that_the_world_names_is_the_one_that_is_asked(world: 
 
 def test_other_verbs_do_not_take_them(world: World) -> None:
     names = [one.iri for one in world.resolve("red kite number 7").candidates]
-    like = [hit.subject for hit in world.similar("urn:7")]
+    like = [hit.subject for hit in world.entities.similar("urn:7")]
     wish(world, limit=1, languages=["zu"], min_similarity=0.99)
     assert [one.iri for one in world.resolve("red kite number 7").candidates] == names
-    assert [hit.subject for hit in world.similar("urn:7")] == like
+    assert [hit.subject for hit in world.entities.similar("urn:7")] == like
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import SearchResults, World
+from worlds import World
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 # Text → its cosine to the question's vector.
 PLAIN = {"kite": 0.9, "kite red hill": 0.5, "heron": 0.7, "pine": -0.2}
@@ -277,6 +278,6 @@ def test_weighted_is_the_plain_sum_of_values() -> None:
 
 def test_an_explanation_has_the_weight_of_the_role() -> None:
     with labelled() as world:
-        world.policy = worlds.TextPolicy(weights={"label": 3})
+        world.policy = worlds.records.TextPolicy(weights={"label": 3})
         leg = parts(world.search("heron", explain=True), "text")["grey heron"]
         assert leg.factors["role"] == 3

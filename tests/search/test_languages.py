@@ -111,7 +111,7 @@ def test_texts_without_a_tag_are_read_in_the_language_of_the_first(tmp_path: Pat
         assert "read as 'de'" in " ".join(change.notes)
         assert world.policy.language == "de"
         assert len(world.search("Hund", mode="text", limit=50)) == 21
-        world.policy = worlds.TextPolicy()  # which says nothing of a language
+        world.policy = worlds.records.TextPolicy()  # which says nothing of a language
         assert world.policy.language == "de"
         assert world.check().ok
         world.policy = world.policy.with_(language="en")
@@ -126,14 +126,14 @@ def test_texts_without_a_tag_are_read_in_the_language_of_the_first(tmp_path: Pat
 def test_a_world_of_an_older_release_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with worlds.open(path, embedder=None) as world:
-        world.policy = worlds.TextPolicy(tokenizer="unicode")
+        world.policy = worlds.records.TextPolicy(tokenizer="unicode")
         world.add([(f"urn:{tag}", "urn:text", Literal(text, lang=tag)) for tag, text in TEXTS.items()])
     with worlds.open(path, embedder=None) as world:
         assert not world.search("Haus", languages="de", mode="text")
         world.policy = world.policy.with_(tokenizer="porter")
         assert world.search("Haus", languages="de", mode="text")
         assert world.check().ok
-        world.compact()
+        world.file.compact()
         assert world.search("Haus", languages="de", mode="text")
         assert world.check().ok
 

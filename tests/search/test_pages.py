@@ -11,8 +11,9 @@ import pytest
 
 import worlds
 from tests.support.stages import EX, Counting, Known
-from worlds import SearchResults, World
+from worlds import World
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 PAGED: list[dict[str, Any]] = [
     {},

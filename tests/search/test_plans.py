@@ -67,7 +67,7 @@ class Large:
         self.world = worlds.open(path, embedder=self.embedder)
         self.quads = _documents(chance, vocabulary, 3000, 0)
         self.world.add(self.quads)
-        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(12)]
+        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(25)]
         self.chance, self.vocabulary = chance, vocabulary
         self.oracle = Oracle(self.quads, self.embedder)
 
@@ -144,7 +144,7 @@ def test_a_larger_world_after_half_of_it_was_replaced(large: Large) -> None:
     large.replace_half()
     _compare_large(large)
     assert problems(large.world) == []
-    large.world.compact()
+    large.world.file.compact()
     assert large.world.check().ok
     assert not NATIVE or large.recall("index") >= INDEX_RECALL
     assert large.recall("auto") >= 0.99
@@ -306,7 +306,7 @@ def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.M
     with worlds.open(embedder=Crowded(), vector_index=False) as world:
         world.add([(f"urn:{number}", "urn:p", f'"number {number}"') for number in range(60)])
         assert world.search("number 20").explain.plan == "codes"
-        world.build_vector_index()
+        world.file.build_vector_index()
         found = world.search("number 20")
         assert found.explain.plan == "index"
         assert found[0].text == "number 20"

@@ -177,8 +177,8 @@ def test_a_removed_and_restored_text_is_found_in_both_worlds_of_a_file(path: Pat
             world.add(held)
         for each in (world, other):
             assert len(each.search("kite", subjects=iri("s0"))) == 1
-        world.policy = worlds.TextPolicy(exclude=frozenset([EX + "label"]))
-        world.policy = worlds.TextPolicy()
+        world.policy = worlds.records.TextPolicy(exclude=frozenset([EX + "label"]))
+        world.policy = worlds.records.TextPolicy()
         for each in (world, other):
             assert len(each.search("kite", subjects=iri("s0"))) == 1
 

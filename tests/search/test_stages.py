@@ -15,9 +15,10 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.stages import DATES, EX, NUMBERS, WORDS, Answering, Counting, Known
-from worlds import Hit, World
+from worlds import World
 from worlds.core.search.options import gathered
 from worlds.core.search.stages import read_date, words
+from worlds.records import Hit
 
 NOW = 20_000.0  # 2024-10-04
 Row = dict[str, Any]

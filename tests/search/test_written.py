@@ -14,7 +14,7 @@ from rdflib import Literal
 
 import worlds
 from tests.support.tables import run
-from worlds import TextPolicy
+from worlds.records import TextPolicy
 
 TEXTS = {
     "the o\ufb03ce of \ufb01nance": "office",
@@ -50,7 +50,7 @@ def test_every_word_is_found_and_shown_as_it_is(tokenizer: str, tmp_path: Path) 
             assert all(one in text for one in marked)
             assert marked
         assert world.check().ok
-        world.compact()
+        world.file.compact()
         assert world.check().ok
         assert world.search("office", mode="text")[0].snippet.count("**") == 2
 
@@ -78,7 +78,7 @@ def test_a_file_of_an_older_release_is_read_anew(tmp_path: Path) -> None:
         report = world.check()
         assert report.checked["chunks of an older release"] == 1
         assert not [problem for problem in report.problems if problem.kind != "schema"]
-        world.compact()
+        world.file.compact()
         found = world.search("office", mode="text")
         assert [hit.text for hit in found] == ["the o\ufb03ce of L\u00f3d\u017a"]
         assert not found.notes

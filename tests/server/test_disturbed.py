@@ -78,7 +78,7 @@ def test_a_world_is_restored_while_it_is_served(path: Path, tmp_path: Path) -> N
         with worlds.open(tmp_path / f"{number}.db", embedder=HashingEmbedder()) as made:
             made.add([(f"urn:of:{number}", "urn:p", f'"the kite of {number}"')])
             backups.append(tmp_path / f"backup-{number}.db")
-            made.backup(backups[-1])
+            made.file.backup(backups[-1])
     _, key = keys_of(path).add("ann", {"*": "admin"})
     chance, over, wrong = random.Random(5), threading.Event(), []
     worlds.restore(backups[0], path)

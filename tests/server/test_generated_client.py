@@ -81,12 +81,12 @@ def test_it_calls_the_server(made: Path, tmp_path: Path) -> None:
         found = call("world.search", q="water", limit=3).parsed
         assert [type(hit) for hit in found.hits] == [models.RankedHit] * 3
         assert call("world.entity", "ex:Curiosity").parsed.label == "Mars Science Laboratory"
-        report = call("world.validate").parsed
+        report = call("world.shapes.validate").parsed
         assert report.conforms is False
         assert report.results[0].severity
         facts = call("world.context", q="What did Stardust bring?").parsed.facts
         assert facts[0].quads[0].revision == 1
-        found = call("world.contradictions", limit=3).parsed
+        found = call("world.curation.contradictions", limit=3).parsed
         assert {finding.kind for finding in found.findings} <= set(found.counts.additional_properties)
         proposed = call("curation.propose", body=models.ProposeBody(add="<urn:a> <urn:b> <urn:c> .", why="heard"))
         assert (proposed.status_code, proposed.parsed.status) == (201, "open")

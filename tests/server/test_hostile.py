@@ -451,7 +451,7 @@ def test_large_documents_do_not_hold_the_others_up(tmp_path: Path) -> None:
         for thread in hostile:
             thread.start()
         took = []
-        for _ in range(10):
+        for _ in range(20):
             began = time.monotonic()
             assert client.get("/search", params={"q": "text"}).status_code == 200
             took.append(time.monotonic() - began)
@@ -507,9 +507,9 @@ def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) ->
         hostile = [threading.Thread(target=send, args=(server, number)) for number in range(16)]
         for thread in hostile:
             thread.start()
-        time.sleep(1)
+        time.sleep(2)
         took = []
-        for _ in range(15):
+        for _ in range(25):
             began = time.monotonic()
             assert ask() == 200
             took.append(time.monotonic() - began)

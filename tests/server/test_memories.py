@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
         world.memory(scope=("user", "ann", "x")).retain(f"{SECRET} beneath")
         world.memory(scope=("ann",)).retain(f"{SECRET} of a short name")
         ann = world.memory(scope=("user", "ann")).world
-        ann.propose(add=[(f"{ANN}#key/pet", "ex:says", f'"a {SECRET} is proposed"', ANN)], why=f"a {SECRET}")
+        ann.proposals.add(add=[(f"{ANN}#key/pet", "ex:says", f'"a {SECRET} is proposed"', ANN)], why=f"a {SECRET}")
     return path
 
 

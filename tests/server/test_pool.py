@@ -18,7 +18,6 @@ import pytest
 pytest.importorskip("starlette", reason="the server is an extra")
 
 import worlds
-from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from tests.support.server_jobs import nested
 from worlds import EmbedderError, OpenError, QueryError, QueryTimeout
@@ -29,12 +28,6 @@ from worlds.doors.server.workers.starting import begun, started
 
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
 MODULES = ("tests.support.server_jobs", "tests.support.preparing_job")
-
-
-@pytest.fixture(autouse=True)
-def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    if sys.platform == "linux":
-        seams.fork_templates_elsewhere(monkeypatch)
 
 
 @pytest.fixture
@@ -455,8 +448,6 @@ def test_a_job_that_takes_too_much_memory_is_an_error_and_its_process_is_replace
 def test_workers_that_cannot_be_started_later_make_the_server_busy(
     file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.undo()  # it starts as for a user
-
     async def work(pool: Pool) -> None:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
         for pid in parents(pool.pids["readers"]):  # of which they are forked
@@ -494,10 +485,7 @@ def children() -> set[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
-def test_a_template_that_was_begun_is_that_of_the_first_pool_and_else_gone_after_the_block(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.undo()  # it starts as for a user
+def test_a_template_that_was_begun_is_that_of_the_first_pool_and_else_gone_after_the_block() -> None:
     before = children()
     with begun():
         (number,) = children() - before

@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     with worlds.open(path, embedder=None) as world:
         world.bind("ex", EX)
         world.bind(SECRET, f"http://{SECRET}.org/")
-        world.default_graph = "union"
+        world.file.default_graph = "union"
         world.add(
             [
                 ("ex:ann", "rdfs:label", '"Ann Smith"@en', MINE),
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
             message=f"{SECRET} of both",
         )
         world.add([("ex:bob", "ex:age", 40, THEIRS)], author=SECRET, message=SECRET)
-        world.propose(add=[("ex:bob", "ex:age", 41, THEIRS)], why=SECRET)
+        world.proposals.add(add=[("ex:bob", "ex:age", 41, THEIRS)], why=SECRET)
         world.questions.add(
             f"What is the pin of Bob, {SECRET}?", f"SELECT ?pin {{ ex:bob ex:{SECRET}pin ?pin }}", author=SECRET
         )

@@ -287,7 +287,7 @@ def test_query_takes_a_dataset(world: World) -> None:
     fill(world)
     text = f"SELECT ?o {{ ?s <{EX}in> ?o }}"
     found = world.query(text, default_graphs=[ox.NamedNode(f"{EX}g1")])
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     assert found.to_dicts() == [{"o": "g1"}]
     assert len(world.query(text, default_graphs=["default", f"{EX}g1", f"{EX}g2"])) == 2  # type: ignore[arg-type]
     assert world.query("ASK { GRAPH ?g { ?s ?p ?o } }", named_graphs=[f"{EX}g2"]) is True

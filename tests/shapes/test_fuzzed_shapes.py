@@ -72,7 +72,7 @@ def run(world: World, seed: int) -> None:
     text = "".join(f"{one.subject} {one.predicate} {one.object} .\n" for one in triples).encode()
     began = time.perf_counter()
     try:
-        report = world.validate(shapes=text, timeout=20)
+        report = world.shapes.validate(shapes=text, timeout=20)
         assert str(report) is not None
         report.to_dict()
         report.to_rdflib()

@@ -1,4 +1,4 @@
-"""World.guard: what a write brings is what validating everything before and after it tells apart."""
+"""World.shapes.guard: what a write brings is what validating everything before and after it tells apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -43,14 +43,14 @@ def check_one(data: Rows, asked: list[str], added: Rows, removed: Rows, again: R
     with worlds.open(":memory:", embedder=None) as world:
         world.load(turtle(data), format="turtle")
         world.load((PREFIXES + "\n".join(asked)).encode(), format="turtle", graph=OWN)
-        before, known = quads(world), told(world.validate())
+        before, known = quads(world), told(world.shapes.validate())
         with world.transaction(guard="off"):
             write(world, added, removed, again)
-        expected = told(world.validate()) - known
+        expected = told(world.shapes.validate()) - known
         if quads(world) != before:
             world.undo(world.history()[0].revision)
         assert quads(world) == before
-        world.guard = "reject"
+        world.shapes.guard = "reject"
         if not expected:
             with world.transaction():
                 write(world, added, removed, again)
@@ -80,6 +80,7 @@ def changes(some: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[Rows, list[
     return drawn.map(of)
 
 
+@settings(max_examples=60)
 @given(changes(shapes))
 def test_it_finds_what_is_new(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check_one(*change)
@@ -95,18 +96,18 @@ def guarded(world: World) -> World:
 
 
 def test_a_new_world_has_no_guard(guarded: World, path: Path) -> None:
-    assert guarded.guard == "off"
+    assert guarded.shapes.guard == "off"
     assert guarded.add([("ex:ann", "ex:born", 1991)]).notes == ()
     with worlds.open(path, embedder=None) as world:
-        world.guard = "warn"
+        world.shapes.guard = "warn"
     with worlds.open(path, embedder=None) as world:
-        assert world.guard == "warn"
+        assert world.shapes.guard == "warn"
     with pytest.raises(ValueError, match="guard must be one of"):
-        guarded.guard = "on"  # type: ignore[assignment]
+        guarded.shapes.guard = "on"  # type: ignore[assignment]
 
 
 def test_reject_raises_with_the_report_and_changes_nothing(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     before, revisions = quads(guarded), len(guarded.history())
     with pytest.raises(worlds.ValidationError, match="ex:ann") as caught:
         guarded.add([("ex:ann", "ex:born", 1991)])
@@ -117,7 +118,7 @@ def test_reject_raises_with_the_report_and_changes_nothing(guarded: World) -> No
 
 
 def test_what_was_violated_before_rejects_nothing(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     assert guarded.add([("ex:bob", "ex:name", '"Bob"')]).added == 1
     assert guarded.add([("ex:bob", "ex:born", 1990)]).added == 1, "too many before, too many now"
     with pytest.raises(worlds.ValidationError):
@@ -126,7 +127,7 @@ def test_what_was_violated_before_rejects_nothing(guarded: World) -> None:
 
 
 def test_warn_keeps_the_write_and_says_so(guarded: World, caplog: pytest.LogCaptureFixture) -> None:
-    guarded.guard = "warn"
+    guarded.shapes.guard = "warn"
     change = guarded.add([("ex:ann", "ex:born", 1991)])
     assert change.added == 1
     assert "ex:ann" in change.notes[0]
@@ -136,28 +137,28 @@ def test_warn_keeps_the_write_and_says_so(guarded: World, caplog: pytest.LogCapt
 
 
 def test_queue_changes_nothing_and_proposes_the_write(guarded: World) -> None:
-    guarded.guard = "queue"
+    guarded.shapes.guard = "queue"
     before, revisions = quads(guarded), len(guarded.history())
     change = guarded.add([("ex:ann", "ex:born", 1991)], author="eve", message="from the parish book")
     assert (change.revision, change.added) == (None, 0)
     assert (quads(guarded), len(guarded.history())) == (before, revisions)
-    (proposal,) = guarded.proposals()
+    (proposal,) = guarded.proposals.list()
     assert f"proposal {proposal.id}" in change.notes[0]
     assert "ex:ann" in change.notes[0]
     assert (proposal.author, proposal.why) == ("eve", "from the parish book")
     assert "ex:ann" in proposal.validation[0]
-    assert guarded.accept(proposal.id, reviewer="bob").added == 1
+    assert guarded.proposals.accept(proposal.id, reviewer="bob").added == 1
     assert len(quads(guarded)) == len(before) + 1
     with guarded.transaction(guard="queue", author="eve"):
         guarded.remove([("ex:bob", "ex:born", 1992, "ex:persons")])
         guarded.add([("ex:carl", "rdf:type", "ex:Person"), ("ex:carl", "ex:born", 1), ("ex:carl", "ex:born", 2)])
     assert guarded.count("ex:carl") == 0
-    assert len(guarded.proposals(status="open")) == 1
+    assert len(guarded.proposals.list(status="open")) == 1
     assert guarded.add([("ex:dora", "ex:born", 1)]).added == 1, "what violates nothing is kept"
 
 
 def test_other_severities_are_notes(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     change = guarded.add([("ex:eve", "rdf:type", "ex:Person")])
     assert change.added == 1
     assert "Warning: ex:eve" in change.notes[0]
@@ -166,17 +167,17 @@ def test_other_severities_are_notes(guarded: World) -> None:
 def test_every_verb_is_guarded(guarded: World, tmp_path: Path) -> None:
     wrong = guarded.add([("ex:ann", "ex:born", 1980)]).revision
     assert wrong is not None
-    patch = guarded.patch(wrong - 1, wrong)
+    patch = guarded.revisions.patch(wrong - 1, wrong)
     revision = guarded.undo(wrong).revision
     assert revision is not None
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     writes: list[Callable[[], object]] = [
         lambda: guarded.load(b"@prefix ex: <http://ex/> . ex:ann ex:born 1991 .", format="turtle"),
         lambda: guarded.update("INSERT DATA { ex:ann ex:born 1991 }"),
         lambda: guarded.update("INSERT { ?s ex:born 1900 } WHERE { GRAPH ?g { ?s a ex:Person } }"),
         lambda: guarded.undo(revision),
-        lambda: guarded.apply_patch(patch),
-        lambda: guarded.add_document("ex:ann", "# Text", metadata={"ex:born": 1991}),
+        lambda: guarded.revisions.apply(patch),
+        lambda: guarded.sources.add_document("ex:ann", "# Text", metadata={"ex:born": 1991}),
     ]
     before = quads(guarded)
     for one in writes:
@@ -186,7 +187,7 @@ def test_every_verb_is_guarded(guarded: World, tmp_path: Path) -> None:
 
 
 def test_a_transaction_is_validated_once_at_its_end(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     with guarded.transaction():
         guarded.add([("ex:ann", "ex:born", 1991)])
         guarded.remove([("ex:ann", "ex:born", 1990, "ex:persons")])
@@ -203,20 +204,20 @@ def test_a_transaction_is_validated_once_at_its_end(guarded: World) -> None:
 
 
 def test_shapes_that_cannot_be_checked_are_refused_where_there_is_a_guard(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     wrong = b"@prefix sh: <http://www.w3.org/ns/shacl#> . <http://ex/S> a sh:NodeShape ; sh:minCount 'x' ."
     with pytest.raises(worlds.ShapesError):
         guarded.load(wrong, format="turtle", graph=OWN)
     with guarded.transaction(guard="off"):
         guarded.load(wrong, format="turtle", graph=OWN)
-    guarded.guard = "off"
+    guarded.shapes.guard = "off"
     with pytest.raises(worlds.ShapesError):
-        guarded.guard = "warn"
-    assert guarded.guard == "off"
+        guarded.shapes.guard = "warn"
+    assert guarded.shapes.guard == "off"
 
 
 def test_new_shapes_reject_nothing_that_was_there(guarded: World) -> None:
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     more = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <http://ex/> .
     ex:Dated a sh:NodeShape ; sh:targetSubjectsOf ex:name ; sh:property [ sh:path ex:died ; sh:minCount 1 ] ."""
     assert guarded.load(more, format="turtle", graph=OWN).notes == ()
@@ -227,17 +228,17 @@ def test_new_shapes_reject_nothing_that_was_there(guarded: World) -> None:
 def test_another_process_changes_shapes_and_guard(path: Path) -> None:
     with worlds.open(path, embedder=None) as one, worlds.open(path, embedder=None) as other:
         one.load(PERSONS, format="turtle")
-        one.guard = "reject"
+        one.shapes.guard = "reject"
         other.load(SHAPES, format="turtle", graph=OWN)
         with pytest.raises(worlds.ValidationError):
             one.add([("http://ex/ann", "http://ex/born", 1991)])
-        other.guard = "off"
+        other.shapes.guard = "off"
         assert one.add([("http://ex/ann", "http://ex/born", 1991)]).added == 1
 
 
 def test_subclasses_are_followed(guarded: World) -> None:
     guarded.add([("ex:zoe", "rdf:type", "ex:Pilot"), ("ex:zoe", "ex:born", 1), ("ex:zoe", "ex:born", 2)])
-    guarded.guard = "reject"
+    guarded.shapes.guard = "reject"
     with pytest.raises(worlds.ValidationError, match="ex:zoe"):
         guarded.add([("ex:Pilot", "rdfs:subClassOf", "ex:Person")])
     with guarded.transaction(guard="off"):
@@ -255,13 +256,13 @@ def test_a_dry_run_says_what_the_guard_would_do(setting: Any, expected: str) -> 
         shape += "ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:maxCount 1 ] ."
         world.shapes.load(shape.encode(), format="turtle")
         world.add([("ex:a", "ex:p", 1)])
-        world.guard = setting
+        world.shapes.guard = setting
         (note,) = world.add([("ex:a", "ex:p", 2)], dry_run=True).notes
         assert expected in note
         assert "http://ex/p" in note or "ex:p" in note
         assert len(quads(world)) == 1 + len(list(world.quads(None, None, None, OWN)))
         assert world.add([("ex:b", "ex:p", 2)], dry_run=True).notes == ()
-        assert not world.proposals()
+        assert not world.proposals.list()
         update = world.update("INSERT DATA { ex:a ex:p 3 }", dry_run=True)
         assert expected in update.notes[0]
 
@@ -281,7 +282,7 @@ def test_a_write_without_data_passes_a_shape_that_anything_can_touch(update: str
     with worlds.open(":memory:", embedder=None) as world:
         world.load(turtle([("ex:ann", "a", "ex:Person")]), format="turtle")
         world.load(shape.encode(), format="turtle", graph=OWN)
-        world.guard = "reject"
+        world.shapes.guard = "reject"
         assert world.update(update).revision == 3
         with pytest.raises(worlds.ValidationError):
             world.load(turtle([("ex:bob", "ex:flag", "true")]), format="turtle")

@@ -69,14 +69,14 @@ WRONG = {  # what is wrong with ex:S → what is said of it
 def test_the_others_are_checked(shape: str, told: str, world: World) -> None:
     world.load((PREFIXES + "ex:a a ex:T .").encode(), format="turtle")
     shape = f"ex:S sh:targetClass ex:T ; {shape}"
-    report = world.validate(shapes=f"{PREFIXES}{GOOD}{shape} .".encode())
+    report = world.shapes.validate(shapes=f"{PREFIXES}{GOOD}{shape} .".encode())
     assert [str(one.shape) for one in report if one.component.endswith("#MinCountConstraintComponent")]
     assert told in str(report)
     assert not report
     assert report.to_dict()["left_out"]
     assert any(told in str(text) for text in report.to_rdflib().objects())
     with pytest.raises(worlds.ShapesError) as caught:
-        world.validate(shapes=f"{PREFIXES}{shape} .".encode())
+        world.shapes.validate(shapes=f"{PREFIXES}{shape} .".encode())
     assert told in str(caught.value)
 
 
@@ -96,7 +96,7 @@ ex:Upon sh:targetClass ex:T ; sh:node ex:Two .
 
 def test_what_refers_to_one_that_is_left_out_is_left_out_but_by_sh_property(world: World) -> None:
     world.load((PREFIXES + "ex:a a ex:T .").encode(), format="turtle")
-    report = world.validate(shapes=(PREFIXES + DEPENDENTS).encode())
+    report = world.shapes.validate(shapes=(PREFIXES + DEPENDENTS).encode())
     left_out = {one.shape.rpartition("/")[2].strip(">"): one.reason for one in report.left_out}
     assert left_out.keys() == {
         *("Bad", "ByNode", "ByAnd", "ByNot", "ByCount", "OfPartly", "One", "Two", "Three", "Upon")
@@ -148,21 +148,21 @@ def test_the_guard_wants_shapes_that_can_be_checked_unless_told(world: World) ->
     change = world.shapes.load((PREFIXES + GOOD + bad).encode(), format="turtle")
     assert "<http://ex/Bad>: it refers to itself" in change.notes[0]
     assert [one.shape for one in world.shapes.left_out] == ["<http://ex/Bad>"]
-    assert any("<http://ex/Bad>" in one.message for one in world.contradictions())
+    assert any("<http://ex/Bad>" in one.message for one in world.curation.contradictions())
     with pytest.raises(worlds.ShapesError, match="<http://ex/Bad>.*--partly"):
-        world.guard = "reject"
-    settings = [world.guard]
+        world.shapes.guard = "reject"
+    settings = [world.shapes.guard]
     with pytest.raises(worlds.ShapesError, match="<http://ex/Bad>"), world.transaction(guard="reject"):
         world.add([("http://ex/b", "rdf:type", "http://ex/T")])
-    world.set_guard("reject", partly=True)
-    settings.append(world.guard)
+    world.shapes.set_guard("reject", partly=True)
+    settings.append(world.shapes.guard)
     with pytest.raises(worlds.ValidationError):
         world.add([("http://ex/b", "rdf:type", "http://ex/T")])
     with pytest.raises(worlds.ShapesError):
-        world.set_guard("warn")
-    assert [*settings, world.guard] == ["off", "reject", "reject"], "as it was"
+        world.shapes.set_guard("warn")
+    assert [*settings, world.shapes.guard] == ["off", "reject", "reject"], "as it was"
     world.shapes.remove([("http://ex/Bad", "sh:node", "http://ex/Bad")])
-    world.guard = "warn"
+    world.shapes.guard = "warn"
     assert world.shapes.left_out == ()
     with pytest.raises(worlds.ShapesError):
         world.load((PREFIXES + GOOD.replace("Good", "New") + bad).encode(), format="turtle", graph=OWN)
@@ -186,7 +186,7 @@ def test_what_was_rolled_back_is_not_remembered(world: World) -> None:
     one, two = (f"{PREFIXES} ex:S sh:targetNode ex:{name} ; sh:class ex:C .".encode() for name in ("a", "b"))
     world.shapes.load(one, format="turtle", dry_run=True)
     world.shapes.load(two, format="turtle")
-    assert [str(result.focus) for result in world.validate()] == ["http://ex/b"]
+    assert [str(result.focus) for result in world.shapes.validate()] == ["http://ex/b"]
 
 
 def test_the_commands_name_them(path: Path, tmp_path: Path) -> None:
@@ -268,29 +268,29 @@ def test_the_time_is_polynomial(make: Callable[[int], str], small: int, large: i
     """Ten times as many levels, and more, take no time that doubles with each; nothing recurses from shape to shape."""
     rows = [(f"http://ex/{n}", "http://ex/p", f"http://ex/{(n + 1) % 20}") for n in range(20)]
     world.add([*rows, *((row[0], "rdf:type", "http://ex/T") for row in rows)])
-    few = world.validate(shapes=(P + make(small)).encode())
+    few = world.shapes.validate(shapes=(P + make(small)).encode())
     began = time.perf_counter()
-    many = world.validate(shapes=(P + make(large)).encode(), timeout=20)
+    many = world.shapes.validate(shapes=(P + make(large)).encode(), timeout=20)
     if make is not shared:
         assert {one.focus for one in many} == {one.focus for one in few}
     else:
         assert "more than 1,000 parts" in str(many.left_out[0])
     world.shapes.load((P + make(large)).encode(), format="turtle")
-    world.guard = "off" if world.shapes.left_out else "warn"
+    world.shapes.guard = "off" if world.shapes.left_out else "warn"
     world.add([("http://ex/1", "http://ex/p", "http://ex/7")])
-    world.form("http://ex/1")
+    world.entities.form("http://ex/1")
     assert time.perf_counter() - began < 20
 
 
 def test_a_validation_is_stopped_at_its_limit(world: World) -> None:
     world.load((PREFIXES + "ex:a a ex:T .").encode(), format="turtle")
     with pytest.raises(worlds.QueryTimeout, match="validation was stopped"):
-        world.validate(shapes=(PREFIXES + GOOD).encode(), timeout=1e-9)
+        world.shapes.validate(shapes=(PREFIXES + GOOD).encode(), timeout=1e-9)
     query = "SELECT $this { $this a ?t . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . FILTER(?c + ?f + ?i + ?l < 0) }"
     world.add([(f"http://ex/{n}", "http://ex/q", n) for n in range(300)])
     began = time.perf_counter()
     with pytest.raises(worlds.QueryTimeout):
-        world.validate(
+        world.shapes.validate(
             shapes=f"{PREFIXES} ex:S sh:targetClass ex:T ; sh:sparql [ sh:select '{query}' ] .".encode(), timeout=0.3
         )
     assert time.perf_counter() - began < 10
@@ -302,4 +302,4 @@ def test_results_that_come_once_for_each_way_have_a_bound(world: World) -> None:
         f"ex:s{n} sh:path ex:p ; sh:property ex:s{n + 1} . " for n in range(30)
     )
     with pytest.raises(worlds.ShapesError, match="1,000,000 times"):
-        world.validate(shapes=f"{P} {text} ex:s30 sh:path ex:p ; sh:maxCount 1 .".encode())
+        world.shapes.validate(shapes=f"{P} {text} ex:s30 sh:path ex:p ; sh:maxCount 1 .".encode())

@@ -73,6 +73,7 @@ def check(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check_one(data, [DECLARED, COMPONENTS, *some], *delta)
 
 
+@settings(max_examples=60)
 @given(changes(shapes))
 def test_the_guard_finds_what_is_new(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check(change)
@@ -86,15 +87,18 @@ def test_the_guard_finds_what_is_new_in_ten_thousand_changes(change: tuple[Rows,
     check(change)
 
 
+@settings(max_examples=40)
 @given(st.lists(triples, max_size=14), shapes)
 def test_many_nodes_at_once_are_as_one_by_one(data: Rows, shape: str) -> None:
     with worlds.open(embedder=None) as world:
         world.load((PREFIXES + "".join(f"{s} {p} {o} .\n" for s, p, o in data)).encode(), format="turtle")
         given = (PREFIXES + DECLARED + COMPONENTS + shape).encode()
-        once = sorted(str(one.focus) + str(one.value) for one in world.validate(shapes=given))
+        once = sorted(str(one.focus) + str(one.value) for one in world.shapes.validate(shapes=given))
         nodes = {node for s, _, o, _ in world.quads() for node in (s, o)} | {f"http://ex/n{n}" for n in range(5)}
         apart = [
-            str(one.focus) + str(one.value) for node in nodes for one in world.validate(shapes=given, subjects=[node])
+            str(one.focus) + str(one.value)
+            for node in nodes
+            for one in world.shapes.validate(shapes=given, subjects=[node])
         ]
         # A result's focus may be a value that several nodes lead to: then it comes once for each of them.
         assert set(apart) == set(once)
@@ -122,19 +126,19 @@ def events(world: World) -> World:
 
 
 def test_a_query_says_what_it_found(events: World) -> None:
-    found = {str(one.value): one for one in events.validate()}
+    found = {str(one.value): one for one in events.shapes.validate()}
     assert found.keys() == {"3", "1"}
     assert found["3"].message == "it ends at 3, before 5"
     assert found["3"].component.endswith("#SPARQLConstraintComponent")
 
 
 def test_the_guard_asks_only_what_a_change_can_touch(events: World) -> None:
-    events.guard = "reject"
+    events.shapes.guard = "reject"
     with pytest.raises(worlds.ValidationError, match="it ends at 4"):
         events.add([("ex:a", "ex:end", 4)])
     assert events.add([("ex:b", "ex:end", 8)]).added == 1
     assert events.remove([("ex:b", "ex:end", 3)]).removed == 1
-    assert not [one for one in events.validate() if str(one.focus) == "http://ex/b"]
+    assert not [one for one in events.shapes.validate() if str(one.focus) == "http://ex/b"]
 
 
 @pytest.mark.parametrize(
@@ -154,4 +158,4 @@ def test_the_guard_asks_only_what_a_change_can_touch(events: World) -> None:
 def test_queries_that_cannot_be_checked_are_refused(query: str, message: str, events: World) -> None:
     text = f"ex:S a sh:NodeShape ; sh:targetNode ex:a ; sh:sparql [ sh:select '{query}' ; sh:prefixes <http://ex/> ] ."
     with pytest.raises(worlds.ShapesError, match=message):
-        events.validate(shapes=(PREFIXES + DECLARED + text).encode())
+        events.shapes.validate(shapes=(PREFIXES + DECLARED + text).encode())

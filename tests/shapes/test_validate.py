@@ -1,4 +1,4 @@
-"""World.validate: against pySHACL on random shapes and data, and where the answer is known."""
+"""World.shapes.validate: against pySHACL on random shapes and data, and where the answer is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pyshacl
 import pytest
 import rdflib
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -118,6 +118,7 @@ def compared(graph: rdflib.Graph) -> list[str]:
     return sorted(repr([graph.value(result, SH[name]) for name in names]) for result in graph.objects(None, SH.result))
 
 
+@settings(max_examples=150, deadline=None)
 @given(data=st.lists(triples, max_size=14), asked=st.lists(shapes, min_size=1, max_size=2))
 def test_it_finds_what_pyshacl_finds(data: list[tuple[str, str, str]], asked: list[str]) -> None:
     text = PREFIXES + "".join(f"{s} {p} {o} .\n" for s, p, o in data)
@@ -131,7 +132,7 @@ def test_it_finds_what_pyshacl_finds(data: list[tuple[str, str, str]], asked: li
         assert isinstance(expected, rdflib.Graph)
         with worlds.open(":memory:", embedder=None) as world:
             world.load(text.encode(), format="turtle")
-            report = world.validate(shapes=given_shapes.encode())
+            report = world.shapes.validate(shapes=given_shapes.encode())
             assert compared(report.to_rdflib()) == compared(expected)
             assert report.conforms == (not compared(expected))
     finally:
@@ -153,7 +154,7 @@ ex:PersonShape a sh:NodeShape ; sh:targetClass ex:Person ;
 
 def test_a_report_says_what_is_wrong_and_where_it_stands(world: World) -> None:
     world.load(PERSONS, format="turtle", graph="http://ex/persons")
-    report = world.validate(shapes=SHAPES)
+    report = world.shapes.validate(shapes=SHAPES)
     assert not report
     assert len(report) == 3
     by_component = {one.component.rpartition("#")[2]: one for one in report}
@@ -177,18 +178,18 @@ def test_a_report_says_what_is_wrong_and_where_it_stands(world: World) -> None:
 
 def test_subjects_are_the_only_focus_nodes(world: World) -> None:
     world.load(PERSONS, format="turtle")
-    assert world.validate(shapes=SHAPES, subjects=["http://ex/ann"]).conforms
-    assert len(world.validate(shapes=SHAPES, subjects=["http://ex/bob", "http://ex/nobody"])) == 3
+    assert world.shapes.validate(shapes=SHAPES, subjects=["http://ex/ann"]).conforms
+    assert len(world.shapes.validate(shapes=SHAPES, subjects=["http://ex/bob", "http://ex/nobody"])) == 3
 
 
 def test_the_worlds_own_shapes_are_in_a_graph_that_is_not_validated(world: World) -> None:
     with pytest.raises(worlds.ShapesError, match="no shapes"):
-        world.validate()
+        world.shapes.validate()
     world.load(PERSONS, format="turtle")
     world.load(SHAPES + b" ex:shape a ex:Person .", format="turtle", graph="urn:worlds:shapes")
-    assert {str(one.focus) for one in world.validate()} == {"http://ex/bob"}
+    assert {str(one.focus) for one in world.shapes.validate()} == {"http://ex/bob"}
     before = len(world.history())
-    assert len(world.validate()) == 3
+    assert len(world.shapes.validate()) == 3
     assert len(world.history()) == before, "it writes nothing"
 
 
@@ -210,7 +211,7 @@ def test_the_worlds_own_shapes_are_in_a_graph_that_is_not_validated(world: World
 def test_what_cannot_be_checked_is_refused(shape: str, message: str, world: World) -> None:
     world.load(PERSONS, format="turtle")
     with pytest.raises(worlds.ShapesError, match=message):
-        world.validate(shapes=f"{PREFIXES} ex:S a sh:NodeShape ; {shape} .".encode())
+        world.shapes.validate(shapes=f"{PREFIXES} ex:S a sh:NodeShape ; {shape} .".encode())
 
 
 @pytest.mark.parametrize(
@@ -219,22 +220,22 @@ def test_what_cannot_be_checked_is_refused(shape: str, message: str, world: Worl
 def test_shapes_without_a_target_are_refused(given: bytes, world: World) -> None:
     world.load(PERSONS, format="turtle")
     with pytest.raises(worlds.ShapesError, match="the given shapes have no target"):
-        world.validate(shapes=given)
+        world.shapes.validate(shapes=given)
 
 
 def test_target_classes_without_instances_are_noted(world: World) -> None:
     world.load(PERSONS, format="turtle")
     world.bind("ex", "http://ex/")
-    report = world.validate(shapes=SHAPES.replace(b"ex:Person ", b"ex:Persn "))
+    report = world.shapes.validate(shapes=SHAPES.replace(b"ex:Person ", b"ex:Persn "))
     assert report.notes == ("no instances of the target class ex:Persn (did you mean ex:Person?)",)
     assert report
     assert report.notes[0] in str(report)
     assert report.to_dict()["notes"] == list(report.notes)
     world.add([("ex:Man", "rdfs:subClassOf", "ex:Human"), ("ex:carl", "rdf:type", "ex:Man")])
     text = SHAPES.replace(b"ex:Person ", b"ex:Human, ex:Zeppelin ")
-    assert world.validate(shapes=text).notes == ("no instances of the target class ex:Zeppelin",)
-    assert not world.validate(shapes=SHAPES).notes
-    assert not world.validate(shapes=text, subjects=["ex:ann"]).notes
+    assert world.shapes.validate(shapes=text).notes == ("no instances of the target class ex:Zeppelin",)
+    assert not world.shapes.validate(shapes=SHAPES).notes
+    assert not world.shapes.validate(shapes=text, subjects=["ex:ann"]).notes
 
 
 def test_many_nodes_are_read_by_predicate_and_few_by_node(world: World) -> None:
@@ -246,10 +247,10 @@ def test_many_nodes_are_read_by_predicate_and_few_by_node(world: World) -> None:
         if number % 1000 == 0:
             rows.append((node, "http://ex/born", 2000))
     world.add(rows)
-    report = world.validate(shapes=SHAPES.replace(b"sh:maxInclusive 1991", b"sh:minInclusive 0"))
+    report = world.shapes.validate(shapes=SHAPES.replace(b"sh:maxInclusive 1991", b"sh:minInclusive 0"))
     assert sum(one.component.endswith("MaxCountConstraintComponent") for one in report) == 4
     assert len(report) == 4004
-    few = world.validate(shapes=SHAPES, subjects=[f"http://ex/{number}" for number in (0, 1)])
+    few = world.shapes.validate(shapes=SHAPES, subjects=[f"http://ex/{number}" for number in (0, 1)])
     assert len(few) == 1 + 1 + 2
 
 

@@ -122,7 +122,7 @@ def test_a_group_searches_the_sources_that_its_worlds_have(tmp_path: Path, folde
         one.sources.add(str(folder))
         two.sources.add(str(folder), "others", base="https://example.org/")
         for world in (one, two, three):
-            world.sync()
+            world.sources.sync()
             world.add([("https://example.org/x", "https://example.org/p", Literal("a kite of its own"))])
         group = worlds.group({"one": one, "two": two, "three": three})
 
@@ -143,7 +143,7 @@ def test_a_scope_has_no_sources(folder: Path) -> None:
     with worlds.open(":memory:", embedder=None) as world:
         world.sources.add(str(folder))
         scope = world.only(graphs="urn:worlds:source:notes")
-        for asked in (lambda: scope.sources, scope.sync):
+        for asked in (lambda: scope.sources, scope.sources.sync):
             with pytest.raises(ReadOnlyError, match="scope"):
                 asked()
 
@@ -191,15 +191,15 @@ def test_an_address_is_read_with_a_password_that_is_nowhere_kept(
             f"{site}/data.ttl", kind="rdf", hosts=["127.0.0.1"], user="ann", password_variable="SITE_PASSWORD"
         )
         with pytest.raises(OpenError, match="SITE_PASSWORD is not set"):
-            world.sync("data")
+            world.sources.sync("data")
         monkeypatch.setenv("SITE_PASSWORD", "s3cret-and-more")
-        assert world.sync()[0].new == ("data.ttl",)
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].new == ("data.ttl",)
+        assert world.sources.sync()[0].revision is None
         Site.body += b"<https://example.org/a> <https://example.org/p> 2 ."
-        assert world.sync()[0].added == 1
+        assert world.sources.sync()[0].added == 1
         assert base64.b64decode((Site.seen[0] or "").split()[1]) == b"ann:s3cret-and-more"
         world.sources.add(f"{site}/away", "away", kind="rdf", hosts=["127.0.0.1"], password_variable="SITE_PASSWORD")
         with pytest.raises(OpenError, match="the network is not allowed"):
-            world.sync("away")
+            world.sources.sync("away")
         assert len(world) == 2
     assert b"s3cret" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())

@@ -15,7 +15,8 @@ from pypdf import PdfReader
 
 import worlds
 from tests.support.packed import archive, docx, epub, pdf
-from worlds import Hit, Solutions, World
+from worlds import World
+from worlds.records import Hit, Solutions
 
 WORDS = "kite robin plover heron wren martin siskin dunlin knot avocet crane stork ibis".split()  # noqa: SIM905
 
@@ -77,7 +78,7 @@ def test_every_place_leads_to_the_words(tmp_path: Path, pytestconfig: pytest.Con
     with worlds.open(":memory:", embedder=None) as world:
         world.policy = world.policy.changed({"size": {"max_chars": 200, "overlap": 40}}, {})
         world.sources.add(str(folder), kind="documents")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.errors == ()
         assert len(run.new) == 18
         kinds: dict[str, int] = {}
@@ -104,7 +105,7 @@ def read(tmp_path: Path, name: str, data: bytes) -> tuple[World, str]:
     (folder / name).write_bytes(data)
     world = worlds.open(":memory:", embedder=None)
     world.sources.add(str(folder), kind="documents")
-    (run,) = world.sync()
+    (run,) = world.sources.sync()
     assert "good.md" in run.new
     return world, run.errors[0].message if run.errors else ""
 
@@ -168,9 +169,9 @@ def test_names_in_every_script_are_iris(tmp_path: Path) -> None:
         (folder / name).write_text(f"# {name}\n\n[next](日本.md)\n")
     with worlds.open(":memory:", embedder=None) as world:
         world.sources.add(str(folder))
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (len(run.new), run.errors) == (6, ())
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
         hit = world.search("שלום", mode="text")[0]
         assert hit.uri == "%D7%A9%D7%9C%D7%95%D7%9D.txt"
         assert "日本.md" in str(run.new)

@@ -353,9 +353,9 @@ def test_a_table_of_a_forgotten_revision_is_refused(people: tuple[World, Path]) 
     world, file = people
     replaced(file, "013", "014")
     world.add([(EX + "x", EX + "p", EX + "y")])
-    world.prune(world.history(limit=1)[0].revision)
+    world.revisions.prune(world.history(limit=1)[0].revision)
     world.add([(EX + "x", EX + "p", EX + "z")])
-    world.prune(world.history(limit=1)[0].revision)
+    world.revisions.prune(world.history(limit=1)[0].revision)
     with pytest.raises(WorldsError, match="forgotten"):
         world.load(file, mode="edit")
     world.close()

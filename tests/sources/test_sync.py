@@ -17,7 +17,6 @@ from rdflib import RDF, Literal, URIRef
 
 import worlds
 from tests.support.command_line import ENVIRONMENT
-from tests.support.forking import Forked
 from worlds import World
 from worlds.errors import ArgumentError, OpenError, ReadOnlyError
 
@@ -51,7 +50,7 @@ def fresh(folder: Path, **options: Any) -> set[tuple[Any, ...]]:
     """The oracle: what a new world reads in the folder."""
     with opened() as world:
         world.sources.add(str(folder), "notes", **options)
-        world.sync()
+        world.sources.sync()
         return said(world, moment=False)
 
 
@@ -59,21 +58,21 @@ def test_a_run_is_one_revision_of_what_changed(folder: Path) -> None:
     with opened() as world:
         source = world.sources.add(str(folder))
         assert (source.name, source.kind, str(source.graph)) == ("notes", "documents", "urn:worlds:source:notes")
-        tried = world.sync(dry_run=True)[0]
+        tried = world.sources.sync(dry_run=True)[0]
         assert (tried.revision, len(world)) == (None, 0)
         assert tried.diff is not None
-        (first,) = world.sync(author="ann")
+        (first,) = world.sources.sync(author="ann")
         assert first.new == ("birds/kite.md", "index.md", "plain.txt")
         assert (first.revision, first.added) == (1, len(tried.diff.added)) == (1, len(world))
         assert world.history()[0].message == "sync notes"
         assert world.history()[0].author == "ann"
-        (second,) = world.sync()
+        (second,) = world.sources.sync()
         assert (second.revision, second.unchanged, len(world.history())) == (None, 3, 1)
         (folder / "index.md").write_text("# Notes, again\n")
         (folder / "plain.txt").rename(folder / "box.txt")
         (folder / "birds" / "kite.md").unlink()
         (folder / "new.md").write_text("# Robin")
-        (third,) = world.sync("notes")
+        (third,) = world.sources.sync("notes")
         assert (third.revision, third.new, third.changed) == (2, ("new.md",), ("index.md",))
         assert (third.moved, third.deleted) == ((("plain.txt", "box.txt"),), ("birds/kite.md",))
         assert said(world, moment=False) == fresh(folder)
@@ -86,7 +85,7 @@ def test_a_run_is_one_revision_of_what_changed(folder: Path) -> None:
 def test_what_a_document_says_is_quads(folder: Path) -> None:
     with opened() as world:
         world.sources.add(str(folder), base="https://example.org/n/", graph="https://example.org/notes")
-        world.sync()
+        world.sources.sync()
         kite = URIRef("https://example.org/n/birds/kite.md")
         found = {(str(p), o) for s, p, o, g in world.quads() if s == kite and g == URIRef("https://example.org/notes")}
         assert ("http://purl.org/dc/terms/references", URIRef("https://example.org/n/index.md")) in found
@@ -96,7 +95,7 @@ def test_what_a_document_says_is_quads(folder: Path) -> None:
         urls = {str(o) for _, p, o, _ in world.quads() if p == URL}
         assert urls == {"birds/kite.md", "index.md", "plain.txt"}
         (folder / "birds" / "kite.md").touch()
-        assert world.sync()[0].revision is None, "a new time alone is no change"
+        assert world.sources.sync()[0].revision is None, "a new time alone is no change"
 
 
 def test_random_changes_end_as_a_first_reading_does(folder: Path, pytestconfig: pytest.Config) -> None:
@@ -120,10 +119,10 @@ def test_random_changes_end_as_a_first_reading_does(folder: Path, pytestconfig: 
                     case 3:
                         file.write_bytes(b"\xff\xfe\xff")  # no text
             before = len(world.history())
-            (run,) = world.sync()
+            (run,) = world.sources.sync()
             if draw.random() < 0.2 and world.history():
                 world.undo(world.history(1)[0].revision)
-                assert world.sync(again=True)[0].errors == run.errors
+                assert world.sources.sync(again=True)[0].errors == run.errors
             bad = {error.path for error in run.errors}
             assert bad == {str(p.relative_to(folder)) for p in folder.rglob("*") if _unreadable(p)}
             expected = fresh(folder)
@@ -131,7 +130,7 @@ def test_random_changes_end_as_a_first_reading_does(folder: Path, pytestconfig: 
             kept = {quad for quad in said(world, moment=False) if str(quad[0]) not in unread}
             assert kept == expected
             assert len(world.history()) - before <= 3
-            assert world.sync()[0].revision is None
+            assert world.sources.sync()[0].revision is None
         assert world.check().ok
 
 
@@ -148,21 +147,21 @@ def _unreadable(path: Path) -> bool:
 def test_an_error_is_told_until_it_is_mended(folder: Path) -> None:
     with opened() as world:
         world.sources.add(str(folder))
-        world.sync()
+        world.sources.sync()
         (folder / "plain.txt").write_bytes(b"\x80\x81")
         (folder / "index.md").write_text("# Other")
         for _ in range(2):
-            (run,) = world.sync()
+            (run,) = world.sources.sync()
             assert [error.path for error in run.errors] == ["plain.txt"]
             assert "UTF-8" in run.errors[0].message
             assert (Literal("A box is a box.") in {quad[2] for quad in world.quads()}) is True
         assert (world.sources["notes"].files, len(world.sources["notes"].errors)) == (2, 1)
         (folder / "plain.txt").write_text("A box is a box.")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.errors, run.revision) == ((), None)
         (folder / "away").symlink_to(folder)
         (folder / "out.md").symlink_to("/etc/hostname")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert [error.message for error in run.errors] == ["out.md is a link that leads out of the folder"]
 
 
@@ -171,36 +170,36 @@ def test_a_file_may_have_any_time(folder: Path) -> None:
         os.utime(folder / name, (time_, time_))
     with opened() as world:
         world.sources.add(str(folder))
-        assert world.sync()[0].errors == ()
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].errors == ()
+        assert world.sources.sync()[0].revision is None
 
 
 def test_a_folder_that_is_away_deletes_nothing(folder: Path) -> None:
     with opened() as world:
         world.sources.add(str(folder))
-        world.sync()
+        world.sources.sync()
         before = said(world)
         folder.rename(folder.with_name("moved"))
         other = folder.with_name("other.md")
         other.write_text("# Other")
         world.sources.add(str(other))
         with pytest.raises(OpenError, match="cannot be read"):
-            world.sync("notes")
+            world.sources.sync("notes")
         for _ in range(2):
-            away, run = world.sync()
+            away, run = world.sources.sync()
             assert "cannot be read" in away.errors[0].message
             assert "cannot be read" in (world.sources["notes"].error or "")
         assert said(world) > before
         assert run.unchanged == 1
         folder.with_name("moved").rename(folder)
-        assert world.sync("notes")[0].errors == ()
+        assert world.sources.sync("notes")[0].errors == ()
         assert world.sources["notes"].error is None
 
 
 def test_a_source_owns_its_graph(folder: Path) -> None:
     with opened() as world:
         source = world.sources.add(str(folder))
-        world.sync()
+        world.sources.sync()
         kite = "urn:worlds:source:notes/birds/kite.md"
         mine = [(kite, "https://example.org/p", Literal("mine"), str(source.graph))]
         writes: list[Callable[[], object]] = [
@@ -208,7 +207,7 @@ def test_a_source_owns_its_graph(folder: Path) -> None:
             lambda: world.remove([quad for quad in world.quads() if quad[1] == TEXT]),
             lambda: world.update(f"CLEAR GRAPH <{source.graph}>"),
             lambda: world.load(b"<urn:a> <urn:b> 1 .", format="turtle", graph=source.graph),
-            lambda: world.accept(world.propose(add=mine).id),
+            lambda: world.proposals.accept(world.proposals.add(add=mine).id),
         ]
         for write in writes:
             with pytest.raises(ReadOnlyError, match="source 'notes'"):
@@ -217,20 +216,20 @@ def test_a_source_owns_its_graph(folder: Path) -> None:
         world.add([("https://example.org/a", "https://example.org/p", 1)])
         world.undo(1)
         assert len(world) == 1
-        world.sync(again=True)
+        world.sources.sync(again=True)
         assert said(world, moment=False) >= fresh(folder)
 
 
 def test_edits_that_are_kept_stay_beside_what_the_file_says(folder: Path) -> None:
     with opened() as world:
         graph = str(world.sources.add(str(folder), edits="keep").graph)
-        world.sync()
+        world.sources.sync()
         kite = "urn:worlds:source:notes/birds/kite.md"
         title = (kite, "http://purl.org/dc/terms/title", Literal("Red kite"), graph)
         world.add([(kite, "https://example.org/p", Literal("mine"), graph)])
         world.remove([title])
         (folder / "birds" / "kite.md").write_text("# Red kite\n\nAnother text.\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         found = {(str(p), str(o)) for s, p, o, _ in world.quads() if str(s) == kite}
         assert ("https://example.org/p", "mine") in found
         assert ("http://purl.org/dc/terms/title", "Red kite") not in found
@@ -240,12 +239,12 @@ def test_edits_that_are_kept_stay_beside_what_the_file_says(folder: Path) -> Non
         world.remove([q for q in world.quads() if str(q[0]) == kite and q[1] == TEXT])
         world.add([(kite, str(TEXT), Literal("my own text"), graph)])
         (folder / "birds" / "kite.md").write_text("# Red kite\n\nA third text.\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         texts = {str(o) for s, p, o, _ in world.quads() if str(s) == kite and p == TEXT}
         assert texts == {"my own text"}
         assert "conflict with edits: proposals" in run.notes[0]
-        assert len(world.proposals()) == 1
-        assert world.sync()[0].revision is None
+        assert len(world.proposals.list()) == 1
+        assert world.sources.sync()[0].revision is None
 
 
 SHAPE = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dct: <http://purl.org/dc/terms/> .
@@ -255,17 +254,17 @@ SHAPE = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dct: <http://pur
 def test_a_document_that_a_guard_rejects_is_left_out_and_named(folder: Path) -> None:
     with opened() as world:
         world.shapes.load(SHAPE, format="turtle")
-        world.guard = "reject"
+        world.shapes.guard = "reject"
         world.sources.add(str(folder))
         (folder / "long.md").write_text("# A title that is much too long for anybody\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert [error.path for error in run.errors] == ["long.md"]
         assert "the guard rejects it" in run.errors[0].message
         assert run.new == ("birds/kite.md", "index.md", "plain.txt")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert ([error.path for error in run.errors], run.revision) == (["long.md"], None)
         (folder / "long.md").write_text("# Short\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.errors, run.new) == ((), ("long.md",))
 
 
@@ -273,25 +272,25 @@ def test_a_run_that_a_guard_queues_is_one_proposal_which_the_next_replaces(folde
     with opened() as world:
         world.shapes.load(SHAPE, format="turtle")
         before = len(world.history())
-        world.guard = "queue"
+        world.shapes.guard = "queue"
         world.sources.add(str(folder))
         (folder / "long.md").write_text("# A title that is much too long for anybody\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.revision, run.proposal, len(world)) == (None, 1, 4)
-        (again,) = world.sync()
-        assert (again.proposal, len(world.proposals())) == (1, 1)
+        (again,) = world.sources.sync()
+        assert (again.proposal, len(world.proposals.list())) == (1, 1)
         assert "waits" in again.notes[0]
         (folder / "more.md").write_text("# More\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.proposal == 2
-        assert [(one.id, one.status) for one in world.proposals(status="any")] == [(1, "rejected"), (2, "open")]
-        world.accept(2)
+        assert [(one.id, one.status) for one in world.proposals.list(status="any")] == [(1, "rejected"), (2, "open")]
+        world.proposals.accept(2)
         assert len(world.history()) == before + 1
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.revision, run.proposal) == (None, None)
-        assert world.sync()[0].unchanged == 5
+        assert world.sources.sync()[0].unchanged == 5
         (folder / "more.md").unlink()
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.deleted == ("more.md",)
 
 
@@ -299,7 +298,7 @@ def test_removing_a_source_removes_its_graph_and_can_be_undone(folder: Path) -> 
     with opened() as world:
         world.add([("https://example.org/a", "https://example.org/p", 1)])
         world.sources.add(str(folder))
-        world.sync()
+        world.sources.sync()
         before = said(world)
         assert world.sources.remove("notes", dry_run=True).removed
         assert [one.name for one in world.sources] == ["notes"]
@@ -334,16 +333,16 @@ def test_a_source_that_is_wrong_is_refused(folder: Path, options: dict[str, Any]
             world.sources.add(options.pop("place", str(folder)), **options)
         assert len(world.sources) == 0
         with pytest.raises(ArgumentError, match="no source 'x'"):
-            world.sync("x")
+            world.sources.sync("x")
         with pytest.raises(ArgumentError, match="name must be a str, not 5"):
-            world.sync(5)  # type: ignore[arg-type]
+            world.sources.sync(5)  # type: ignore[arg-type]
 
 
 _RUN = """
 import sys, worlds
 with worlds.open(sys.argv[1], embedder=None) as world:
     print("go", flush=True)
-    world.sync()
+    world.sources.sync()
 """
 
 
@@ -362,7 +361,9 @@ def test_a_run_that_is_killed_at_any_moment_is_made_good_by_the_next(
             file.write_text(f"# {draw.randint(0, 9)}\n" + "words of a text " * draw.randint(1, 400))
         if round % 3 == 2:
             next(folder.iterdir()).unlink()
-        child = Forked([sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        )
         assert child.stdout is not None
         assert child.stdout.readline() == "go\n"
         time.sleep(draw.random() * 0.4)
@@ -370,9 +371,9 @@ def test_a_run_that_is_killed_at_any_moment_is_made_good_by_the_next(
         kills += child.wait() == -signal.SIGKILL
         child.stdout.close()
         with worlds.open(path, embedder=None) as world:
-            world.sync()
+            world.sources.sync()
             assert said(world, moment=False) == fresh(folder)
-            assert world.sync()[0].revision is None
+            assert world.sources.sync()[0].revision is None
             assert world.sources["notes"].files == len(list(folder.iterdir()))
             assert world.check().ok
     assert kills
@@ -386,14 +387,14 @@ def test_ten_of_ten_thousand(tmp_path: Path, pytestconfig: pytest.Config) -> Non
         file.write_text(f"# Note {number}\n\nA text about the number {number}.\n")
     with opened() as world:
         world.sources.add(str(tmp_path / "many"))
-        assert len(world.sync()[0].new) == count
+        assert len(world.sources.sync()[0].new) == count
         for number in range(10):
             (tmp_path / "many" / str(number) / f"{number}.md").write_text(f"# Changed {number}\n")
         (tmp_path / "many" / "50" / "50.md").rename(tmp_path / "many" / "moved.md")
         (tmp_path / "many" / "60" / "60.md").unlink()
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (len(run.changed), len(run.moved), len(run.deleted), run.unchanged) == (10, 1, 1, count - 12)
         assert run.added < 100
         began = time.perf_counter()
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
         assert time.perf_counter() - began < 2

@@ -45,11 +45,11 @@ def test_one_entity_is_that_entitys_difference_and_the_same_file_is_no_revision(
     with opened() as world:
         source = world.sources.add(str(file))
         assert (source.kind, source.name) == ("rdf", "space")
-        assert world.sync()[0].revision == 1
+        assert world.sources.sync()[0].revision == 1
         file.touch()
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
         file.write_text(file.read_text().replace('"Apollo 11"', '"Apollo XI"'))
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.changed, run.revision) == (("space.ttl",), 2)
         assert 0 < run.added == run.removed < 10
         assert canonical(world, source.graph) == fresh(file)
@@ -61,27 +61,27 @@ def test_files_of_a_folder_are_one_graph(tmp_path: Path) -> None:
     two.write_text('<https://example.org/b> <https://example.org/p> "b" .\n')
     with opened() as world:
         graph = world.sources.add(str(tmp_path), "both").graph
-        assert world.sync()[0].new == ("one.ttl", "two.nt")
+        assert world.sources.sync()[0].new == ("one.ttl", "two.nt")
         assert canonical(world, graph) == fresh(one, two)
         one.write_text("@prefix broken")
         for _ in range(2):
-            (run,) = world.sync()
+            (run,) = world.sources.sync()
             assert [error.path for error in run.errors] == ["one.ttl"]
             assert run.revision is None, "what was read of it is kept"
         two.write_text('<https://example.org/b> <https://example.org/p> "c" .\n')
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.added, run.removed) == (1, 0), "what the other file lost goes when all can be read"
         one.write_bytes(BLANK)
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert run.errors == ()
         assert canonical(world, graph) == fresh(one, two)
         one.unlink()
-        assert world.sync()[0].deleted == ("one.ttl",)
+        assert world.sources.sync()[0].deleted == ("one.ttl",)
         assert canonical(world, graph) == fresh(two)
         two.unlink()
-        assert world.sync()[0].deleted == ("two.nt",)
+        assert world.sources.sync()[0].deleted == ("two.nt",)
         assert len(world) == 0
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
 
 
 def test_edits_are_kept_three_ways(tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_edits_are_kept_three_ways(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with opened() as world:
         graph = str(world.sources.add(str(file), edits="keep").graph)
-        world.sync()
+        world.sources.sync()
         world.add([("https://example.org/1", "https://example.org/note", Literal("mine"), graph)])
         lines[2] = '<https://example.org/2> <https://example.org/name> "two" .'
         file.write_text("\n".join(lines))
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.added, run.removed) == (1, 1)
         own = (URIRef("https://example.org/1"), URIRef("https://example.org/note"), Literal("mine"), URIRef(graph))
         assert own in set(world.quads())
@@ -102,11 +102,11 @@ def test_edits_are_kept_three_ways(tmp_path: Path) -> None:
         world.add([("https://example.org/3", "https://example.org/name", Literal("drei"), graph)])
         lines[3] = '<https://example.org/3> <https://example.org/name> "three" .'
         file.write_text("\n".join(lines))
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert any("conflict" in note for note in run.notes)
-        assert len(world.proposals()) == 1
-        assert world.sync()[0].revision is None
-        assert len(world.proposals()) == 1
+        assert len(world.proposals.list()) == 1
+        assert world.sources.sync()[0].revision is None
+        assert len(world.proposals.list()) == 1
 
 
 def edited(lines: list[str], draw: random.Random) -> None:
@@ -144,7 +144,7 @@ def test_a_vocabulary_that_is_edited_again_and_again(
         graph = world.sources.add(str(file.parent), "data", kind="rdf").graph
         for _ in range(rounds):
             file.write_text("\n".join(lines) + "\n")
-            world.sync(embed=False)
+            world.sources.sync(embed=False)
             assert canonical(world, graph) == fresh(file)
-            assert world.sync(again=True)[0].revision is None
+            assert world.sources.sync(again=True)[0].revision is None
             edited(lines, draw)

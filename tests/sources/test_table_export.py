@@ -112,16 +112,16 @@ def test_a_name_that_is_not_sure_becomes_a_proposal_once(tmp_path: Path) -> None
             world.add([(EX + iri, RDF.type, EX + "City"), (EX + iri, RDFS.label, Literal(name))])
         change = world.load(file, mapping=mapping, graph=EX + "g")
         assert change.notes[-1] == "proposals of links wait for such names: 1"
-        (proposal,) = world.proposals(kind="name")
+        (proposal,) = world.proposals.list(kind="name")
         assert "'Springfield' in a table may mean Springfield <" in (proposal.why or "")
         assert {quad[0] for quad in proposal.removed} == {URIRef(EX + "1"), URIRef(EX + "3")}
-        world.accept(proposal.id)
+        world.proposals.accept(proposal.id)
         linked = {str(o) for _, _, o, _ in world.quads(None, EX + "city", None, EX + "g")}
         assert linked >= {EX + "lyon", "Xyzzy"}
         assert linked & {EX + "s1", EX + "s2"}
         world.remove(list(world.quads(None, EX + "city", None, EX + "g")))
         assert world.load(file, mapping=mapping, graph=EX + "g").notes[-1].endswith("such names: 2")
-        world.reject(2, "neither")
+        world.proposals.reject(2, "neither")
         world.remove(list(world.quads(None, EX + "city", None, EX + "g")))
         assert "proposals" not in " ".join(world.load(file, mapping=mapping, graph=EX + "g").notes)
 

@@ -291,15 +291,15 @@ def test_several_tables_name_theirs_and_a_source_follows_by_the_same_reader(tmp_
         (folder / name).write_text("# of us\nid,score,score,n\n1,10,20,x\n2,30,40,y\n")
     with worlds.open(embedder=None) as world:
         world.sources.add(str(folder), "f", base=EX)
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert "a.csv, above the header is left out: '# of us'" in run.notes
         assert "b.csv, columns 2 and 3 are all called 'score', and are told apart by their order" in run.notes
         (folder / "a.csv").write_text("id,score,score,n,new\n9,10,20,-,z\n1,10,20,x,\n2,30,40,y,\n")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.added, run.removed) == (5, 0)
         assert "a.csv, columns that the mapping gives no place to are left out: 'new' (5)" in run.notes
         file = written(tmp_path, "id,said\n1,'=1+1\n2,x\n", "e.csv")
-        (mapping,) = world.propose_mapping(file)
+        (mapping,) = world.sources.mappings(file)
         assert mapping["dialect"]["worlds:escaped"] is True
         assert "=1+1" in columns(file, json.loads(json.dumps(mapping)))["said"]
 

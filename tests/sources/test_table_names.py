@@ -23,7 +23,7 @@ def world() -> Any:
 def proposed(world: World, folder: Path, name: str, text: str) -> dict[str, Any]:
     file = folder / name
     file.write_text(text, "utf-8")
-    (mapping,) = world.propose_mapping(file, base=EX + "new/")
+    (mapping,) = world.sources.mappings(file, base=EX + "new/")
     schema: dict[str, Any] = mapping["tableSchema"]
     schema["by title"] = {one["titles"]: one for one in schema["columns"] if "titles" in one}
     schema["class"] = schema["columns"][-1]["valueUrl"]

@@ -210,7 +210,7 @@ def test_excel_and_json_lines_are_the_same_table(tmp_path: Path) -> None:
     lines = [{"id": 1, "size": 2.5, "on": True, "said": "=1+1"}, {"id": 2, "size": 3, "on": False, "said": "x"}]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with opened() as world:
-        (mapping,) = world.propose_mapping(tmp_path / "t.jsonl")
+        (mapping,) = world.sources.mappings(tmp_path / "t.jsonl")
         found = []
         for name in ("t.xlsx", "t.jsonl"):
             with opened() as one:
@@ -220,10 +220,10 @@ def test_excel_and_json_lines_are_the_same_table(tmp_path: Path) -> None:
         assert Literal("=1+1") in {quad[2] for quad in found[0]}
         (tmp_path / "bad.jsonl").write_text('{"id": 1}\n[2]\n')
         with pytest.raises(ParseError, match="line 2 is not a JSON object"):
-            world.propose_mapping(tmp_path / "bad.jsonl")
+            world.sources.mappings(tmp_path / "bad.jsonl")
         (tmp_path / "bad.xlsx").write_bytes(b"no book")
         with pytest.raises(ParseError, match="the table cannot be read"):
-            world.propose_mapping(tmp_path / "bad.xlsx")
+            world.sources.mappings(tmp_path / "bad.xlsx")
 
 
 def test_tables_are_kept_in_step(tmp_path: Path) -> None:
@@ -233,16 +233,16 @@ def test_tables_are_kept_in_step(tmp_path: Path) -> None:
     (folder / "people.csv-metadata.json").write_text(json.dumps(MAPPING))
     with opened() as world:
         world.sources.add(str(folder), "data")
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.new, run.errors) == (("people.csv",), ())
-        assert world.sync()[0].revision is None
+        assert world.sources.sync()[0].revision is None
         (folder / "people.csv").write_text(PEOPLE.replace("Bob", "Rob").replace(",80,", ",heavy,"))
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert (run.changed, run.added) == (("people.csv",), 1)
         assert "row 3: 'heavy' of 'mass' is no decimal" in run.notes
         assert world.search("rob", source_kinds="tables")
         (folder / "people.csv").write_bytes(b'"never ends\n' * 3)
-        (run,) = world.sync()
+        (run,) = world.sources.sync()
         assert [error.path for error in run.errors] == ["people.csv"]
         assert world.search("rob")
 
@@ -252,13 +252,13 @@ def test_a_table_without_a_mapping_is_read_as_at_first(tmp_path: Path) -> None:
     file.write_text("city,country\nKöln,Germany\nLyon,France\n")
     with opened() as world:
         world.sources.add(str(file), base=EX)
-        assert world.sync()[0].added == 6
+        assert world.sources.sync()[0].added == 6
         for name in ("Germany", "France"):
             world.add([(f"urn:{name}", RDF.type, URIRef(f"{EX}Country")), (f"urn:{name}", RDFS.label, Literal(name))])
-        assert world.propose_mapping(file)[0]["tableSchema"]["columns"][1]["worlds:type"]
-        assert world.sync(again=True)[0].revision is None
+        assert world.sources.mappings(file)[0]["tableSchema"]["columns"][1]["worlds:type"]
+        assert world.sources.sync(again=True)[0].revision is None
         file.write_text(file.read_text() + "Bonn,Germany\n")
-        assert world.sync()[0].added == 3
+        assert world.sources.sync()[0].added == 3
 
 
 def test_the_command_reads_tables(tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_proposed_mappings_have_the_gold_of_nine_columns_in_ten(tmp_path: Path) 
         world.load(KNOWN.encode(), format="turtle")
         for name, (_, columns) in GOLD.items():
             group = ["staff.csv", "depts.csv"] if name in ("staff.csv", "depts.csv") else [name]
-            told = world.propose_mapping(*(tmp_path / one for one in group))
+            told = world.sources.mappings(*(tmp_path / one for one in group))
             mapping = next(one for one in told if one["url"] == name)
             found = {one["titles"]: one for one in mapping["tableSchema"]["columns"] if "titles" in one}
             for title, (predicate, datatype, language, link) in columns.items():
@@ -414,7 +414,7 @@ def test_what_tables_of_others_showed(tmp_path: Path) -> None:
     ]
     file.write_text("first_name,size,day,at\n" + "\n".join(rows).replace(",Jan", ',"Jan').replace(" 2000,", ' 2000",'))
     with opened() as world:
-        (mapping,) = world.propose_mapping(file, base=EX)
+        (mapping,) = world.sources.mappings(file, base=EX)
         schema = mapping["tableSchema"]
         assert schema["aboutUrl"] == f"{EX}iris/{{_hash}}"
         assert [one.get("datatype") for one in schema["columns"][1:4]] == [

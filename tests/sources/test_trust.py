@@ -94,11 +94,12 @@ def used(path: Path) -> None:
     """Do with a world whatever reads it."""
     with worlds.open(path, embedder=None) as w:
         for verb in (
-            w.sync, lambda: w.sync("notes"), lambda: w.sync("v", again=True), lambda: w.search("kite"),
+            w.sources.sync, lambda: w.sources.sync("notes"), lambda: w.sources.sync("v", again=True),
+            lambda: w.search("kite"),
             lambda: w.search("kite", rerank=True), lambda: w.only(graphs="default").search("kite"),
-            lambda: w.context("kite"), lambda: w.brief("Which kites are there?"), w.validate,
-            w.report, w.questions.check, lambda: w.query("SELECT * { ?s ?p ?o }"), w.check, w.stats,
-            lambda: list(w.sources), lambda: w.load(b"<urn:y> a <urn:C> .", format="turtle"), w.compact,
+            lambda: w.context("kite"), lambda: w.questions.brief("Which kites are there?"), w.shapes.validate,
+            w.curation.report, w.questions.check, lambda: w.query("SELECT * { ?s ?p ?o }"), w.check, w.stats,
+            lambda: list(w.sources), lambda: w.load(b"<urn:y> a <urn:C> .", format="turtle"), w.file.compact,
         ):  # fmt: skip
             with contextlib.suppress(WorldsError):
                 verb()
@@ -119,20 +120,20 @@ def test_a_strangers_file_reads_and_asks_nothing(
     assert [one for one in reaching if str(bait) in one or str(port) in one] == []
     with worlds.open(path, embedder=None) as w:
         assert [one.trusted for one in w.sources] == [False, False]
-        runs = {one.source: one.errors[0].message for one in w.sync()}
+        runs = {one.source: one.errors[0].message for one in w.sources.sync()}
         assert "worlds sources WORLD --trust notes" in runs["notes"]
         assert "--trust v" in runs["v"]
         with pytest.raises(OpenError, match="--trust notes") as raised:
-            w.sync("notes")
+            w.sources.sync("notes")
         assert (raised.value.kind, raised.value.status) == ("untrusted", 403)
         assert any("was not chosen on this machine" in note for note in w.search("kite").notes)
         assert not any("nobody" in note for note in w.search("kite", rerank=False).notes)
         assert w.sources["notes"].error is None
         w.sources.trust("notes")
-        (notes, v) = sorted(w.sync(), key=lambda one: one.source)
+        (notes, v) = sorted(w.sources.sync(), key=lambda one: one.source)
         assert (notes.new, bool(v.errors), shown) == (("a.md",), True, [])
         w.sources.trust("v")
-        assert w.sync("v")[0].added == 1
+        assert w.sources.sync("v")[0].added == 1
         assert shown == ["Bearer ghp_secret"]
 
 
@@ -155,7 +156,7 @@ def linked(path: Path, target: Path) -> Path:
 
 def backed_up(path: Path, target: Path) -> Path:
     with worlds.open(path, embedder=None) as w:
-        w.backup(target)
+        w.file.backup(target)
     return target
 
 
@@ -210,7 +211,7 @@ def test_a_name_that_is_a_command_is_refused(tmp_path: Path) -> None:
         w.sources.add(str(tmp_path), "notes", kind="documents")
     changed(path, "name = 'a; rm -rf ~'")
     with worlds.open(path, embedder=None) as w, pytest.raises(WorldsError, match="damaged"):
-        w.sync()
+        w.sources.sync()
 
 
 def test_a_source_that_was_only_tried_is_not_trusted_later(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_a_source_that_was_only_tried_is_not_trusted_later(tmp_path: Path) -> No
         assert set(folder.glob("*")) == before
         with w.transaction():
             w.sources.add(str(tmp_path / "notes"), kind="documents")
-        w.sync()
+        w.sources.sync()
         assert len(set(folder.glob("*")) - before) == 1
 
 
@@ -266,7 +267,7 @@ def test_a_mapping_beside_a_table_is_no_link_that_leads_out(tmp_path: Path) -> N
     (folder / "a.csv-metadata.json").symlink_to(tmp_path / "secret.json")
     with worlds.open(embedder=None) as w:
         w.sources.add(str(folder), kind="tables")
-        assert "ghp_secret" not in str(w.sync())
+        assert "ghp_secret" not in str(w.sources.sync())
         assert len(w)
 
 

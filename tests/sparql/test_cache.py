@@ -20,7 +20,6 @@ import pytest
 
 import worlds
 from tests.support import seams
-from tests.support.forking import Forked
 from worlds.core.sparql.cache import Cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
@@ -50,7 +49,7 @@ def turtle(numbers: Any) -> bytes:
 
 def numbers(world: worlds.World) -> set[int]:
     found = world.query(QUERY)
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     return {row["o"].toPython() for row in found}
 
 
@@ -123,7 +122,7 @@ def test_given_forms_come_back_from_the_cache(path: Path) -> None:
     for _ in range(2):
         with worlds.open(path, embedder=None) as world:
             rows = world.query(f"SELECT ?o {{ <{EX}a> <{EX}p> ?o }}")
-            assert isinstance(rows, worlds.Solutions)
+            assert isinstance(rows, worlds.records.Solutions)
             forms = {row["o"].n3() for row in rows}
             assert forms == {
                 '"0700"^^<http://www.w3.org/2001/XMLSchema#integer>',
@@ -157,7 +156,7 @@ def test_two_worlds_use_it_at_once_and_see_each_other(path: Path) -> None:
 
 def test_a_restored_backup_does_not_get_the_cache_of_what_came_after(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
-        world.backup(tmp_path / "backup.db")
+        world.file.backup(tmp_path / "backup.db")
         world.load(turtle(range(7000, 7020)), format="turtle")  # enough for it to publish
         assert 7000 in numbers(world)
     path.unlink()
@@ -257,7 +256,7 @@ for turn in range(1000):
 def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     random_ = random.Random(4)
     for turn in range(3):
-        child = Forked(
+        child = subprocess.Popen(
             [sys.executable, "-c", CHILD, str(path), str((turn + 1) * 10_000)], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
@@ -313,14 +312,14 @@ def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypa
         world.load("".join(f"<urn:s{n}> <urn:p> {n} .\n" for n in range(120_000)).encode(), format="turtle")
     for turn in range(200):
         command = [sys.executable, "-c", LARGE, str(path), str(turn * 1000)]
-        with Forked(command, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
             time.sleep(chance.uniform(0, 1.5))
             child.kill()
         with worlds.open(path, embedder=None) as world:
             found = world.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
-            assert isinstance(found, worlds.Solutions)
+            assert isinstance(found, worlds.records.Solutions)
             assert found[0].n.toPython() == len(world)
             if turn % 10 == 0:
                 assert world.check().ok
@@ -331,7 +330,7 @@ def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypa
 def test_processes_at_once_all_answer(path: Path) -> None:
     code = CHILD.replace("range(1000)", "range(6)")
     children = [
-        Forked([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
         for start in (10_000, 20_000, 30_000)
     ]
     for child in children:
@@ -430,8 +429,8 @@ def test_a_world_is_restored_while_its_index_is_built(tmp_path: Path, monkeypatc
 
 def test_a_world_as_of_a_time_takes_the_store_of_its_world(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
-        world.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
-        world.state(f"{EX}b", f"{EX}n", 1001, valid_from="1985", valid_to="2001")
+        world.facts.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
+        world.facts.state(f"{EX}b", f"{EX}n", 1001, valid_from="1985", valid_to="2001")
         assert numbers(world) == set(range(ROWS))
         before = generations(path)
         views = [world.as_of(time) for time in ("1983", "1990", "2000")]
@@ -451,7 +450,7 @@ def test_a_world_as_of_a_time_takes_the_store_of_its_world(path: Path) -> None:
 
 def test_a_copied_store_goes_with_its_world(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
-        world.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
+        world.facts.state(f"{EX}a", f"{EX}n", 1000, valid_from="1980", valid_to="1999")
         view = world.as_of("1990")
         assert 1000 in numbers(view)
         assert len(on_disk(path)) == 2  # the first query made the index of the world, too

@@ -30,20 +30,20 @@ def graphs(world: Any, clause: str = "", **options: Any) -> list[str]:
 
 def test_the_setting_is_kept_in_the_file(tmp_path: Path) -> None:
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
-        assert world.default_graph == "strict"
-        world.default_graph = "union"
+        assert world.file.default_graph == "strict"
+        world.file.default_graph = "union"
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
-        assert world.default_graph == "union"
+        assert world.file.default_graph == "union"
         with pytest.raises(ValueError, match="default_graph must be 'strict' or 'union', not 'all'"):
-            world.default_graph = "all"  # type: ignore[assignment]  # that is the point
-        world.default_graph = "strict"
-        assert world.default_graph == "strict"
+            world.file.default_graph = "all"  # type: ignore[assignment]  # that is the point
+        world.file.default_graph = "strict"
+        assert world.file.default_graph == "strict"
 
 
 def test_queries_see_what_the_world_says_unless_they_say_otherwise(world: World) -> None:
     assert graphs(world) == ["d"]
     assert graphs(world, union=True) == ALL
-    world.default_graph = "union"
+    world.file.default_graph = "union"
     assert graphs(world) == graphs(world.at(1)) == ALL
     assert graphs(world, union=False) == graphs(world.at(1), union=False) == ["d"]
     assert graphs(world, "FROM :g") == ["g"]
@@ -57,7 +57,7 @@ def test_queries_see_what_the_world_says_unless_they_say_otherwise(world: World)
 def test_graph_takes_the_name_of_the_union(world: World) -> None:
     world.update("INSERT DATA { GRAPH :g { :t :next :s } }")
     rows = world.query(f"SELECT ?where {{ GRAPH <{UNION}> {{ :t :next ?s . ?s :in ?where }} }}")
-    assert isinstance(rows, worlds.Solutions)
+    assert isinstance(rows, worlds.records.Solutions)
     assert sorted(str(row[0]) for row in rows) == ALL, "patterns join across graphs"
     assert world.query("PREFIX arq: <urn:x-arq:> ASK { GRAPH arq:UnionGraph { :s :in 'h' } GRAPH :g { :s :in 'g' } }")
     mixed = f"SELECT ?where {{ :s :in 'd' GRAPH <{UNION}> {{ :s :in ?where }} }}"
@@ -69,7 +69,7 @@ def test_graph_takes_the_name_of_the_union(world: World) -> None:
 
 @pytest.mark.parametrize("setting", ["strict", "union"])
 def test_the_name_of_the_union_stands_for_all_graphs(world: World, setting: Any) -> None:
-    world.default_graph = setting
+    world.file.default_graph = setting
     assert graphs(world, f"FROM <{UNION}>") == ALL
     assert graphs(world, default_graphs=[UNION]) == ALL
     named = "SELECT ?g { :s :in 'g' GRAPH ?g { :s :in ?where } }"
@@ -79,11 +79,11 @@ def test_the_name_of_the_union_stands_for_all_graphs(world: World, setting: Any)
 
 def test_patterns_of_updates_see_it_too(world: World) -> None:
     copy = "INSERT { :s :found ?where } WHERE { :s :in ?where }"
-    world.default_graph = "union"
+    world.file.default_graph = "union"
     assert world.update(copy, union=False).added == 1
     assert world.update(copy).added == 2
     assert world.update("INSERT { :t :found ?where } USING :g WHERE { :s :in ?where }").added == 1
-    world.default_graph = "strict"
+    world.file.default_graph = "strict"
     assert world.update(f"INSERT {{ :u :found ?where }} USING <{UNION}> WHERE {{ :s :in ?where }}").added == 3
     assert world.update("INSERT { :v :found ?where } WHERE { :s :in ?where }", using_graphs=[UNION]).added == 3
     assert world.update("WITH :g INSERT { :s :found ?where } WHERE { :s :in ?where }").added == 1
@@ -113,7 +113,7 @@ def test_graph_is_an_operator_at_every_door() -> None:
     shapes = (
         f"@prefix sh: <{SH}> . <urn:S> a sh:NodeShape ; sh:targetNode <urn:a> ; sh:sparql [ sh:select '{query}' ] ."
     )
-    assert len(world.validate(shapes=shapes.encode())) == 120
+    assert len(world.shapes.validate(shapes=shapes.encode())) == 120
 
 
 def test_the_default_graph_is_a_set_at_every_door(world: World) -> None:
@@ -142,7 +142,7 @@ def test_the_default_graph_is_a_set_at_every_door(world: World) -> None:
     shapes = (
         f"@prefix sh: <{SH}> . <urn:S> a sh:NodeShape ; sh:targetNode <urn:a> ; sh:sparql [ sh:select '{query}' ] ."
     )
-    assert len(world.validate(shapes=shapes.encode())) == 3
+    assert len(world.shapes.validate(shapes=shapes.encode())) == 3
 
 
 def test_a_rehearsal_sees_what_it_did_in_the_union(world: World) -> None:
@@ -180,7 +180,7 @@ def test_the_merged_graph_follows_the_file(world: World) -> None:
     check(world)
     world.undo(change.revision or 0)
     check(world)
-    world.compact()
+    world.file.compact()
     check(world)
     world.update("INSERT DATA { GRAPH :m { :s :in 1 } GRAPH :n { :s :in 01 } }")
     assert len(world.query("SELECT * { :s :in ?x FILTER(ISNUMERIC(?x)) }", union=True)) == 1  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def everything(world: World) -> list[Any]:
 
 def sparql(world: World) -> Counter[Any]:
     found = world.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }")
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     return Counter(map(str, found.to_dicts()))
 
 
@@ -132,7 +132,10 @@ def test_limits(dry_run: bool) -> None:
         assert everything(world) == before
         assert world.check().ok
         assert len(world.update("DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", max_quads=200, dry_run=True).removed) == 200
-        for verb in (world.propose, partial(world.amend, world.propose(add=[("urn:a", "urn:b", 1)]).id)):
+        for verb in (
+            world.proposals.add,
+            partial(world.proposals.amend, world.proposals.add(add=[("urn:a", "urn:b", 1)]).id),
+        ):
             with pytest.raises(QueryError, match="more than 100 quads"):
                 verb(update="DELETE WHERE { ?s ?p ?o }", max_quads=100)
 
@@ -142,7 +145,7 @@ def test_blank_nodes_keep_their_identity() -> None:
         world.load(b'_:a <urn:p> "old" .', format="nt")
         update = "DELETE { ?s ?p 'old' } INSERT { ?s ?p 'new' . _:b ?p ?s } WHERE { ?s ?p 'old' }"
         found = world.update(update, dry_run=True)
-        proposal = world.propose(update=update)
+        proposal = world.proposals.add(update=update)
         assert found.removed[0][0] == proposal.removed[0][0]
-        world.accept(proposal.id)
+        world.proposals.accept(proposal.id)
         assert world.query("ASK { ?b <urn:p> ?s . ?s <urn:p> 'new' FILTER(ISBLANK(?b)) }") is True

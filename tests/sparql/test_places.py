@@ -32,8 +32,8 @@ def place(world: World) -> str:
 def everything(world: World) -> set[str]:
     rows = world.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }")
     graphs = world.query("SELECT ?g { GRAPH ?g {} }")
-    assert isinstance(rows, worlds.Solutions)
-    assert isinstance(graphs, worlds.Solutions)
+    assert isinstance(rows, worlds.records.Solutions)
+    assert isinstance(graphs, worlds.records.Solutions)
     return {repr(tuple(row)) for found in (rows, graphs) for row in found}
 
 

@@ -34,7 +34,7 @@ TEXT = (f"{EX}note", f"{EX}remark")
 
 def ask(world: worlds.World, query: str, **options: Any) -> list[tuple[Any, ...]]:
     found = world.query(query, **options)
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     return [tuple(row) for row in found]
 
 
@@ -342,16 +342,16 @@ def test_every_form_of_query_can_search(world: worlds.World) -> None:
     assert world.query(f"ASK {{ {block()} }}") is True
     assert world.query(f"ASK {{ ?s ex:year 1066 . {block()} }}") is False
     made = world.query(f"CONSTRUCT {{ ?s ex:found ?rank }} WHERE {{ {block(more=TWO)} ?s ex:year ?y }}")
-    assert isinstance(made, worlds.Triples)
+    assert isinstance(made, worlds.records.Triples)
     assert {str(o) for _, _, o in made} == {"1", "2"}
     described = world.query(f"DESCRIBE ?s WHERE {{ {block(more=ONE)} ?s a ex:Lander }}")
-    assert isinstance(described, worlds.Triples)
+    assert isinstance(described, worlds.records.Triples)
     assert (rdflib.URIRef(EX + "d"), rdflib.URIRef(EX + "year"), rdflib.Literal(2020)) in set(described)
 
 
 def test_columns_of_a_star_are_in_the_order_of_the_query(world: worlds.World) -> None:
     found = world.query("SELECT * { ?s a ?kind . SERVICE w:search { ?hit w:query 'ice' ; w:score ?z ; w:subject ?s } }")
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     assert found.variables == ["s", "kind", "hit", "z"]
 
 
@@ -576,7 +576,7 @@ def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: 
         wide.query(query, timeout=0.5)
     with pytest.raises(worlds.QueryTimeout):
         wide.update(f"INSERT {{ ?s <urn:q> 1 }} WHERE {query.removeprefix('SELECT * ')}", timeout=0.5)
-    wide.pattern_timeout = 0.5
+    wide.file.pattern_timeout = 0.5
     try:
         with pytest.raises(worlds.QueryTimeout):
             wide.search(
@@ -586,10 +586,10 @@ def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: 
             )
         assert len(wide.search("word", where="?subject <urn:p> 7")) == 1
     finally:
-        wide.pattern_timeout = None
+        wide.file.pattern_timeout = None
     assert time.monotonic() - began < 10
     with pytest.raises(ValueError, match="above 0"):
-        wide.pattern_timeout = 0
+        wide.file.pattern_timeout = 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -11,7 +11,8 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import Change, ConflictError, QueryError, QueryTimeout, World
+from worlds import ConflictError, QueryError, QueryTimeout, World
+from worlds.records import Change
 
 EX = "http://example.org/"
 
@@ -25,7 +26,7 @@ def world() -> Any:
 
 def values(world: World, query: str) -> list[tuple[Any, ...]]:
     found = world.query(query)
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     return [tuple(None if term is None else str(term) for term in row) for row in found]
 
 

@@ -26,6 +26,7 @@ from worlds.core.file.objects import normal
 from worlds.sql import drivers, texts
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE, ended_by
+from worlds.verbs.invocation import interruptible
 
 Name = Literal["libsql", "sqlite"]
 DRIVERS: tuple[Name, Name] = ("libsql", "sqlite")
@@ -83,7 +84,7 @@ def test_a_large_world_goes_on_with_libsql_where_an_index_is_asked_for(path: Pat
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         found = [hit.text for hit in world.search("text number 17")]
         assert world.driver == "sqlite"
-        assert world.build_vector_index() == world.stats().vectors
+        assert world.file.build_vector_index() == world.stats().vectors
         assert world.driver == "libsql"
         assert [hit.text for hit in world.search("text number 17")] == found
         assert world.search("text number 17", ranking=worlds.Ranking(plan="index"), mode="vector")[0].text in found
@@ -141,7 +142,7 @@ def test_what_only_libsql_has_is_refused_with_the_way(path: Path) -> None:
     assert not path.exists()
     with worlds.open(path, embedder=HashingEmbedder(), driver="sqlite") as world:
         world.add([("urn:a", "urn:p", '"kite"')])
-        for ask in (lambda: world.search("kite", ranking=worlds.Ranking(plan="index")), world.build_vector_index):
+        for ask in (lambda: world.search("kite", ranking=worlds.Ranking(plan="index")), world.file.build_vector_index):
             with pytest.raises(WorldsError, match="is open by SQLite: open it with driver='libsql'"):
                 ask()
 
@@ -162,7 +163,7 @@ def test_one_that_is_not_installed_is_named(path: Path, unset: None, monkeypatch
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         assert world.driver == "sqlite"
         with pytest.raises(OpenError, match=r"pip install 'worlds-kg\[libsql\]'"):
-            world.build_vector_index()
+            world.file.build_vector_index()
         assert world.search("text number")
     with pytest.raises(OpenError, match=r"'libsql' is not installed: pip install 'worlds-kg\[libsql\]'"):
         worlds.open(path, embedder=None, driver="libsql")
@@ -216,7 +217,7 @@ def test_sqlite_drops_the_native_index_when_it_writes_and_libsql_builds_it_anew(
         assert tables.value(world, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%shadow%'") == 0
         assert world.check().ok
         assert world.search("red kite")[0].text == "a red kite"
-        world.compact()
+        world.file.compact()
     with worlds.open(path, embedder=HashingEmbedder(), driver="libsql", read_only=True) as world:
         assert world.check().ok
     with worlds.open(path, embedder=HashingEmbedder(), driver="libsql") as world:
@@ -330,7 +331,7 @@ def test_a_statement_ends_with_the_work_that_it_is_part_of() -> None:
 def test_work_with_a_world_is_interrupted(path: Path) -> None:
     with worlds.open(path, embedder=None, driver="sqlite") as world:
         world.add([("urn:a", "urn:p", '"kite"')])
-        with world.interruptible() as work:
+        with interruptible() as work:
             timer = later(0.3, work.interrupt)
             with ends_soon(0.3), pytest.raises(QueryError, match="interrupted"):
                 tables.value(world, LONG)
@@ -381,7 +382,7 @@ with connection.transaction():
             with pytest.raises(worlds.ConflictError):
                 world.add([("urn:a", "urn:p", "urn:b")])
             assert 0.4 < time.monotonic() - began < 0.5 + 2 * SOON
-        with worlds.open(path, embedder=None, driver="sqlite", timeout=20) as world, world.interruptible() as work:
+        with worlds.open(path, embedder=None, driver="sqlite", timeout=20) as world, interruptible() as work:
             timer = later(0.3, work.interrupt)
             with ends_soon(0.3), pytest.raises(QueryError):
                 world.add([("urn:a", "urn:p", "urn:b")])

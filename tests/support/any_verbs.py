@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import worlds
-from worlds import Retention, TextPolicy, World, WorldsError
+from worlds import World, WorldsError
+from worlds.records import Retention, TextPolicy
 
 EX = "http://example.org/"
 _WORDS = ["red", "blue", "grey", "kite", "heron", "owl", "mill", "river", "stone", "glass", "early", "late"]
@@ -47,8 +48,8 @@ def _revision(world: World, chance: random.Random) -> int:
 
 def _proposal(world: World, chance: random.Random) -> int:
     """One that is open; there is one."""
-    world.propose(add=_quads(chance), remove=_held(world, chance, 1), why="heard", confidence=0.5)
-    return chance.choice(sorted(one.id for one in world.proposals()))
+    world.proposals.add(add=_quads(chance), remove=_held(world, chance, 1), why="heard", confidence=0.5)
+    return chance.choice(sorted(one.id for one in world.proposals.list()))
 
 
 def _load(world: World, chance: random.Random, folder: Path) -> object:
@@ -58,7 +59,7 @@ def _load(world: World, chance: random.Random, folder: Path) -> object:
 
 def _document(world: World, chance: random.Random, folder: Path) -> object:
     content = "".join(f"# {_text(chance)}\n\n{_text(chance)}\n\n" for _ in range(chance.randint(1, 4)))
-    return world.add_document(EX + "doc", content, format="markdown")
+    return world.sources.add_document(EX + "doc", content, format="markdown")
 
 
 def _sync(world: World, chance: random.Random, folder: Path) -> object:
@@ -66,42 +67,42 @@ def _sync(world: World, chance: random.Random, folder: Path) -> object:
     source.write_text("".join(f"<{_thing(chance)}> <{EX}note> {_text(chance)} .\n" for _ in range(5)))
     if not len(world.sources):
         world.sources.add(str(source), "notes")
-    return world.sync("notes")
+    return world.sources.sync("notes")
 
 
 def _patch(world: World, chance: random.Random, folder: Path) -> object:
-    return world.apply_patch(world.patch(_revision(world, chance)), strict=False)
+    return world.revisions.apply(world.revisions.patch(_revision(world, chance)), strict=False)
 
 
 def _split(world: World, chance: random.Random, folder: Path) -> object:
-    merged = world.merge(_thing(chance), _thing(chance), conflicts="kept")
+    merged = world.curation.merge(_thing(chance), _thing(chance), conflicts="kept")
     assert merged.revision is not None
-    return world.split(merged.revision)
+    return world.curation.split(merged.revision)
 
 
 def _reinstate(world: World, chance: random.Random, folder: Path) -> object:
     (quad,) = _held(world, chance, 1)
-    world.end(quad, at="2021")
-    return world.reinstate(quad)
+    world.facts.end(quad, at="2021")
+    return world.facts.reinstate(quad)
 
 
 def _compact(world: World, chance: random.Random, folder: Path) -> None:
     if chance.random() < 0.3:
-        world.compact()
+        world.file.compact()
     else:
         world.embed(rebuild=True)
 
 
 def _index(world: World, chance: random.Random, folder: Path) -> None:
     if chance.random() < 0.5 and world.driver == "libsql":
-        world.build_vector_index()
+        world.file.build_vector_index()
     else:
-        world.drop_vector_index()
+        world.file.drop_vector_index()
 
 
 def _prune(world: World, chance: random.Random, folder: Path) -> object:
-    world.retention = Retention(revisions=chance.randint(3, 30))
-    return world.prune(_revision(world, chance))
+    world.revisions.retention = Retention(revisions=chance.randint(3, 30))
+    return world.revisions.prune(_revision(world, chance))
 
 
 def _policy(world: World, chance: random.Random, folder: Path) -> object:
@@ -122,34 +123,34 @@ STEPS: dict[str, Step] = {
     ),
     "undo": lambda w, c, f: w.undo(_revision(w, c)),
     "bind": lambda w, c, f: w.bind(c.choice("xyz") + "1", f"{EX}{c.choice('xyz')}/"),
-    "link_texts": lambda w, c, f: w.link_texts(propose=c.random() < 0.3),
-    "merge": lambda w, c, f: w.merge(_thing(c), _thing(c), conflicts="kept"),
-    "split": _split,
-    "distinct": lambda w, c, f: w.distinct(_thing(c), _thing(c)),
-    "propose": lambda w, c, f: w.propose(add=_quads(c), remove=_held(w, c, 1), why="heard", confidence=0.5),
-    "amend": lambda w, c, f: w.amend(_proposal(w, c), add=_quads(c)),
-    "accept": lambda w, c, f: w.accept(_proposal(w, c)),
-    "reject": lambda w, c, f: w.reject(_proposal(w, c), "no"),
+    "curation.link_texts": lambda w, c, f: w.curation.link_texts(propose=c.random() < 0.3),
+    "curation.merge": lambda w, c, f: w.curation.merge(_thing(c), _thing(c), conflicts="kept"),
+    "curation.split": _split,
+    "curation.distinct": lambda w, c, f: w.curation.distinct(_thing(c), _thing(c)),
+    "proposals.add": lambda w, c, f: w.proposals.add(add=_quads(c), remove=_held(w, c, 1), why="heard", confidence=0.5),
+    "proposals.amend": lambda w, c, f: w.proposals.amend(_proposal(w, c), add=_quads(c)),
+    "proposals.accept": lambda w, c, f: w.proposals.accept(_proposal(w, c)),
+    "proposals.reject": lambda w, c, f: w.proposals.reject(_proposal(w, c), "no"),
     "load": _load,
-    "add_document": _document,
-    "sync": _sync,
-    "apply_patch": _patch,
-    "state": lambda w, c, f: w.state(
+    "sources.add_document": _document,
+    "sources.sync": _sync,
+    "revisions.apply": _patch,
+    "facts.state": lambda w, c, f: w.facts.state(
         _thing(c), EX + "base", _thing(c), valid_from=c.choice(_DATES), cites=[EX + "source"], confidence=0.5
     ),
-    "tell": lambda w, c, f: w.tell([[c.choice(_WORDS), "knows", c.choice(_WORDS)]]),
-    "end": lambda w, c, f: w.end(*_held(w, c, 1), at="2021"),
-    "reinstate": _reinstate,
-    "carry_out": lambda w, c, f: w.carry_out(),
-    "prune": _prune,
+    "facts.tell": lambda w, c, f: w.facts.tell([[c.choice(_WORDS), "knows", c.choice(_WORDS)]]),
+    "facts.end": lambda w, c, f: w.facts.end(*_held(w, c, 1), at="2021"),
+    "facts.reinstate": _reinstate,
+    "facts.carry_out": lambda w, c, f: w.facts.carry_out(),
+    "revisions.prune": _prune,
     "embed": _policy,
-    "accept_all": lambda w, c, f: w.accept_all([_proposal(w, c)]),
-    "reject_all": lambda w, c, f: w.reject_all([_proposal(w, c)], "no"),
-    "propose_all": lambda w, c, f: w.propose_all(w.duplicates()),
-    "set_guard": lambda w, c, f: w.set_guard("warn"),
-    "compact": _compact,
-    "build_vector_index": _index,
-    "drop_vector_index": _index,
+    "proposals.accept_all": lambda w, c, f: w.proposals.accept_all([_proposal(w, c)]),
+    "proposals.reject_all": lambda w, c, f: w.proposals.reject_all([_proposal(w, c)], "no"),
+    "proposals.add_all": lambda w, c, f: w.proposals.add_all(w.curation.duplicates()),
+    "shapes.set_guard": lambda w, c, f: w.shapes.set_guard("warn"),
+    "file.compact": _compact,
+    "file.build_vector_index": _index,
+    "file.drop_vector_index": _index,
     "memory": _memory,
 }
 
@@ -182,7 +183,7 @@ def told(path: Path) -> dict[str, Any]:
         return {
             "quads": sorted(map(str, world.quads())),
             "history": [(e.revision, e.added, e.removed, e.message) for e in world.history()],
-            "proposals": [(p.id, p.status, sorted(map(str, p.added))) for p in world.proposals(status="any")],
+            "proposals": [(p.id, p.status, sorted(map(str, p.added))) for p in world.proposals.list(status="any")],
             "stats": [world.stats().vectors, world.stats().chunks, world.stats().texts, world.prefixes],
             "hits": hits,
         }

@@ -26,7 +26,7 @@ def decisions(world: worlds.World, seed: int) -> Iterator[None]:
             (choose.choice(names), f"{EX}{choose.choice(['born', 'p'])}", choose.choice([*names, '"kite"']))
             for _ in range(3)
         ]
-        waiting = [one.id for one in world.proposals()]
+        waiting = [one.id for one in world.proposals.list()]
         kind = choose.choice(
             ["add", "remove", "guard", "propose", "accept", "reject", "amend", "merge", "split", "undo"]
         )
@@ -36,19 +36,19 @@ def decisions(world: worlds.World, seed: int) -> Iterator[None]:
             elif kind == "remove":
                 world.remove(sorted(world.quads(), key=str)[:1])
             elif kind == "guard":
-                world.guard = choose.choice(["off", "warn", "queue", "reject"])
+                world.shapes.guard = choose.choice(["off", "warn", "queue", "reject"])
             elif kind == "propose":
-                world.propose(add=rows, author="bot")
+                world.proposals.add(add=rows, author="bot")
             elif kind == "merge":
-                world.merge(*choose.sample(names, 2))
+                world.curation.merge(*choose.sample(names, 2))
             elif kind in ("split", "undo"):
-                getattr(world, kind)(choose.choice(world.history()).revision)
+                (world.curation.split if kind == "split" else world.undo)(choose.choice(world.history()).revision)
             elif waiting and kind == "accept":
-                world.accept(choose.choice(waiting), reviewer="ann", force=True)
+                world.proposals.accept(choose.choice(waiting), reviewer="ann", force=True)
             elif waiting and kind == "reject":
-                world.reject(choose.choice(waiting), "no", reviewer="ann")
+                world.proposals.reject(choose.choice(waiting), "no", reviewer="ann")
             elif waiting:
-                world.amend(choose.choice(waiting), add=rows, why="better")
+                world.proposals.amend(choose.choice(waiting), add=rows, why="better")
         except (worlds.WorldsError, ValueError):
             pass  # nothing is changed
         yield
@@ -56,8 +56,8 @@ def decisions(world: worlds.World, seed: int) -> Iterator[None]:
 
 def state(world: worlds.World) -> State:
     """What is decided: the quads; the proposals with their patches, and how often they were talked of; the guard."""
-    made = [(one.id, one.status, one.patch, len(one.discussion)) for one in world.proposals(status="any")]
-    return frozenset(map(str, quads_of(world))), tuple(made), world.guard
+    made = [(one.id, one.status, one.patch, len(one.discussion)) for one in world.proposals.list(status="any")]
+    return frozenset(map(str, quads_of(world))), tuple(made), world.shapes.guard
 
 
 if __name__ == "__main__":

@@ -64,20 +64,14 @@ def _vector(text: str, dimension: int) -> NDArray[np.float32]:
     words = text.casefold().split()
     total = np.zeros(dimension)
     for word in words:
-        total += _of_word(word, dimension)
+        padded = f" {word} "
+        total += _signs(f"word {word}", dimension)
+        for start in range(len(padded) - 2):
+            total += 0.5 * _signs(f"trigram {padded[start : start + 3]}", dimension)
     if words:  # the rest is in halves, so this keeps it from being zero
         total += 0.001 * _signs(f"text {' '.join(words)}", dimension)
         total /= np.linalg.norm(total)
     return total.astype(np.float32)
-
-
-@lru_cache(maxsize=100_000)
-def _of_word(word: str, dimension: int) -> NDArray[np.float64]:
-    """[dimension], of halves: sums are the same in any order."""
-    padded = f" {word} "
-    trigrams = [_signs(f"trigram {padded[start : start + 3]}", dimension) for start in range(len(padded) - 2)]
-    found: NDArray[np.float64] = _signs(f"word {word}", dimension) + 0.5 * np.sum(trigrams, axis=0)
-    return found
 
 
 @lru_cache(maxsize=100_000)

@@ -51,7 +51,6 @@ _IMPORTED = (
     "worlds.core.search.engine",
     "worlds.core.sparql.queries",
     "worlds.doors.cli.ask",
-    "worlds.doors.mcp.transport",
     "worlds.doors.server.app",
     "worlds.doors.server.running",
     "worlds.doors.server.workers.template",

@@ -13,8 +13,9 @@ import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
-from worlds import TextPolicy, World
+from worlds import World
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
+from worlds.records import TextPolicy
 
 EX = "http://example.org/"
 P = EX + "p"
@@ -93,12 +94,12 @@ def writes(world: World) -> list[Callable[[], object]]:
         lambda: world.load(b"", format="nt", mode="replace"),
         lambda: world.embed(rebuild=True),
         lambda: world.bind("mine", EX),
-        world.compact,
+        world.file.compact,
         lambda: world.update(f'INSERT DATA {{ <{EX}new> <{P}> "a new text" }}'),
         lambda: world.update(f"CREATE GRAPH <{EX}new>"),
         lambda: world.undo(1),
-        lambda: world.apply_patch(b'A <http://example.org/new> <http://example.org/p> "a new text" .\n'),
-        lambda: world.prune(1),
+        lambda: world.revisions.apply(b'A <http://example.org/new> <http://example.org/p> "a new text" .\n'),
+        lambda: world.revisions.prune(1),
         policy,
         transaction,
     ]

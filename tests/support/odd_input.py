@@ -10,7 +10,8 @@ import pyoxigraph as ox
 import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
-from worlds import Solutions, World
+from worlds import World
+from worlds.records import Solutions
 
 EX = "http://example.org/"
 P = EX + "p"

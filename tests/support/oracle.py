@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.fts import CREATE_TEXTS
-from worlds import SearchResults, TextPolicy, World
+from worlds import World
 from worlds.core.search.frequencies import LENGTH
 from worlds.core.texts.chunking import chunk_spans
 from worlds.core.texts.segmentation import segment
 from worlds.graph.terms import to_rdflib
+from worlds.records import SearchResults, TextPolicy
 from worlds.sql.connection import Connection
 
 DEFAULT = ox.DefaultGraph()

@@ -55,7 +55,7 @@ def pair(scoped: bool) -> list[World]:
         inside.end((f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", hidden), author="ann")
         inside.propose(add=[(f"{E}{names[0]}", f"{E}likes", '"tea"', hidden)], why=f"{names[2]} is why", author="ann")
         w.add([(f"{E}mars", f"{E}moons", 2, *([OPEN] if scoped else []))], author="ann")
-        w.propose(add=[(f"{E}mars", f"{E}moons", 3, *([OPEN] if scoped else []))], author="bot")
+        w.proposals.add(add=[(f"{E}mars", f"{E}moons", 3, *([OPEN] if scoped else []))], author="bot")
         made.append(w)
     return made
 

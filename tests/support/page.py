@@ -87,17 +87,17 @@ def expect(found: Any) -> Any:
 
 
 def expect_readable(page: Any, view: str, *further: dict[str, int]) -> None:
-    """A view fits by rules of our own, in further windows too, and by those of axe-core in two, one in each theme."""
+    """A view fits by rules of our own, in further windows too, and by those of axe-core in two, in both themes."""
     axe = pytest.importorskip("axe_playwright_python", reason="axe-core is in the dev extra")
     page.evaluate(Path(axe.__path__[0], "axe.min.js").read_text("utf-8"))
     for viewport in (*further, SMALL, WIDE):
         page.set_viewport_size(viewport)
         wrong = page.evaluate(CHECKS)
         assert wrong == [], (view, viewport, wrong)
-        if viewport not in further:
-            page.emulate_media(color_scheme="light" if viewport == SMALL else "dark")
+        for scheme in ("light", "dark") if viewport not in further else ():
+            page.emulate_media(color_scheme=scheme)
             wrong = page.evaluate(AXE)
-            assert wrong == [], (view, viewport, wrong)
+            assert wrong == [], (view, viewport, scheme, wrong)
 
 
 def first_labels(page: Any) -> list[str]:

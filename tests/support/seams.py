@@ -196,21 +196,6 @@ def fork_templates(setter: Setter) -> None:
     setter.setattr("worlds.doors.server.workers.starting.start", start)
 
 
-def fork_templates_elsewhere(setter: Setter) -> None:
-    """Let the template of a pool in this process be forked from one that has imported what it needs."""
-    from tests.support.forking import Forked
-
-    def start(modules: Sequence[str]) -> tuple[Forked, socket.socket]:
-        ours, theirs = socket.socketpair()
-        program = "from worlds.doors.server.workers.template import main\nmain()"
-        with theirs:
-            process = Forked([sys.executable, "-c", program, *modules], stdin=theirs.fileno())
-        ours.setblocking(False)
-        return process, ours
-
-    setter.setattr("worlds.doors.server.workers.starting.start", start)
-
-
 class _Child:
     """A process that was forked, as `subprocess` would have it."""
 

@@ -19,8 +19,9 @@ from tests.support.oracle import (
     any_word,
     expect,
 )
-from worlds import SearchResults, World
+from worlds import World
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -11,8 +11,8 @@ import pyoxigraph as ox
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
-from worlds import SearchResults
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 EX = "http://example.org/"
 WORDS = ["kite", "heron", "lake", "pine", "river", "osprey", "marsh", "cliff", "storm", "nest", "wing", "dawn"]
@@ -43,7 +43,7 @@ class Known:
         self.numbers: dict[str, list[str]] = {}
         self.types: dict[str, set[str]] = {}
         self.flags: dict[str, str] = {}
-        self.world.policy = worlds.TextPolicy(
+        self.world.policy = worlds.records.TextPolicy(
             exclude=frozenset(EX + p for p in ("date", "size", "flag")), roles={EX + "label": "alias"}
         )
         early: list[Any] = []

@@ -145,7 +145,7 @@ def compact_on(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         say("ready")
         while True:
-            world.compact()
+            world.file.compact()
             say("compacted")
 
 

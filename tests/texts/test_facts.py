@@ -12,7 +12,7 @@ LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 def test_search_describe_resolve_and_schema_agree_on_a_label_of_the_policys_own() -> None:
     with worlds.open(embedder=None) as world:
-        world.policy = worlds.TextPolicy(roles={EX + "called": "label", LABEL: "other"})
+        world.policy = worlds.records.TextPolicy(roles={EX + "called": "label", LABEL: "other"})
         world.load(
             f"""<{EX}heron> <{EX}called> "Grey heron" ; <{LABEL}> "record 17" ; a <{EX}Bird> ;
                             <{EX}note> "It stands in shallow water." .
@@ -26,13 +26,13 @@ def test_search_describe_resolve_and_schema_agree_on_a_label_of_the_policys_own(
         rows = world.query(
             "PREFIX w: <urn:worlds:> SELECT ?text { SERVICE w:search { ?hit w:query 'water' ; w:label ?text } }"
         )
-        assert isinstance(rows, worlds.Solutions)
+        assert isinstance(rows, worlds.records.Solutions)
         assert [str(row["text"]) for row in rows] == ["Grey heron"]
 
 
 def test_an_alias_is_no_label() -> None:
     with worlds.open(embedder=None) as world:
-        world.policy = worlds.TextPolicy(roles={LABEL: "alias"})
+        world.policy = worlds.records.TextPolicy(roles={LABEL: "alias"})
         world.add([(EX + "a", LABEL, '"heron"')])
         assert world.search("heron")[0].label is None
         assert world.describe(EX + "a").label is None
@@ -53,7 +53,7 @@ def test_a_predicate_below_one_that_describes_does_so_too() -> None:
         told = world.describe("ex:Curiosity").description
         assert told is not None
         assert told.startswith("This car-sized chemistry laboratory")
-        world.policy = worlds.TextPolicy(
+        world.policy = worlds.records.TextPolicy(
             roles={"https://worlds.example/space/schema#description": "other"}
         )  # what the policy says comes first
         assert world.describe("ex:Curiosity").description is None

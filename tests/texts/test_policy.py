@@ -13,9 +13,10 @@ import pytest
 import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
-from worlds import ChunkSize, TextPolicy, World
+from worlds import World
 from worlds.core.search.words import expression, read_query
 from worlds.core.texts.policy import DEFAULT_ROLES, ROLES
+from worlds.records import ChunkSize, TextPolicy
 
 EX = "http://example.org/"
 P = EX + "p"
@@ -142,7 +143,7 @@ def test_a_world_has_the_tokenizer_of_its_policy(world: World, tokenizer: str, f
     world.add([(EX + "9", LABEL, '"velocities 分词测试"')])
     world.remove([(EX + "0", LABEL, json.dumps(TEXTS[0]))])
     assert found(world, "velocities") == {9}
-    world.compact()
+    world.file.compact()
     assert found(world, "velocities") == {9}
     assert problems(world) == []
     world.policy = TextPolicy()

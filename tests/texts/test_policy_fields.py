@@ -9,8 +9,9 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import SearchResults, World
+from worlds import World
 from worlds.core.search.options import gathered
+from worlds.records import SearchResults
 
 EX = "http://example.org/"
 LABEL, ALIAS, COMMENT = "rdfs:label", "skos:altLabel", "rdfs:comment"

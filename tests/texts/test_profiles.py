@@ -16,7 +16,8 @@ import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems, rolled_back
-from worlds import TextPolicy, World
+from worlds import World
+from worlds.records import TextPolicy
 
 EX = "http://example.org/"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

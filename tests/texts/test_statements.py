@@ -16,7 +16,8 @@ import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
-from worlds import ChunkSize, TextPolicy, World
+from worlds import World
+from worlds.records import ChunkSize, TextPolicy
 from worlds.sql import STATEMENT
 
 EX = "http://example.org/"
@@ -140,7 +141,7 @@ def test_a_file_of_statements_opens_again(tmp_path: Path) -> None:
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         assert world.policy.statements is True
         assert said(world) == ["Ann is employed by Acme", "bob knows Ann"]
-        world.compact()
+        world.file.compact()
         assert problems(world) == []
         assert {str(one) for one, _ in world.search("employed").facets.predicates} == {EX + "worksFor", LABEL}
 
@@ -163,7 +164,7 @@ def test_sparql_and_groups_find_statements(world: World, tmp_path: Path) -> None
 
 def test_a_merge_rewrites_statements_and_undo_brings_them_back(world: World) -> None:
     world.update(f"{PREFIXES} INSERT DATA {{ ex:anna ex:knows ex:eve }}")
-    world.merge("ex:ann", "ex:anna")
+    world.curation.merge("ex:ann", "ex:anna")
     assert said(world) == ["Ann is employed by Acme", "Ann knows eve", "bob knows Ann"]
     world.undo(world.history()[0].revision)
     assert said(world) == ["Ann is employed by Acme", "anna knows eve", "bob knows Ann"]

@@ -18,7 +18,7 @@ from worlds.world import connection_of
 WIDE = 384 * 60  # dimensions of which "auto" keeps 50 vectors
 
 
-def fill(world: World, start: int, end: int) -> worlds.Change:
+def fill(world: World, start: int, end: int) -> worlds.records.Change:
     return world.add([(f"urn:s{number}", "urn:p", f'"text number {number} of many"') for number in range(start, end)])
 
 
@@ -40,7 +40,7 @@ def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
         with pytest.raises(WorldsError, match=r"build_vector_index\(\)"):
             world.search("text", ranking=worlds.Ranking(plan="index"))
         world.remove(list(world.quads())[:50])  # small again
-        world.compact()
+        world.file.compact()
     with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
         assert state(world) == (10, False)
 
@@ -65,12 +65,12 @@ def test_it_is_kept_at_any_size_where_it_was_asked_for(path: Path) -> None:
 def test_it_is_built_later_and_dropped_again(path: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
-        assert world.build_vector_index() == 0
-        world.drop_vector_index()
+        assert world.file.build_vector_index() == 0
+        world.file.drop_vector_index()
         fill(world, 0, 700)
         world.remove([("urn:s699", "urn:p", '"text number 699 of many"')])
         answers = [hit.text for hit in world.search("text 17", limit=3)]
-        count = world.build_vector_index(progress=lambda *step: told.append(step))
+        count = world.file.build_vector_index(progress=lambda *step: told.append(step))
         assert told[0] == ("vector index", 0, count)
         assert told[-1] == ("vector index", count, count)
         assert len(told) == 3
@@ -79,10 +79,10 @@ def test_it_is_built_later_and_dropped_again(path: Path) -> None:
         assert len(world.search("text 17", ranking=worlds.Ranking(plan="index"), mode="vector")) == 10
         fill(world, 699, 720)  # one that is back, and new ones
         assert state(world)[1]
-        world.drop_vector_index()
+        world.file.drop_vector_index()
         assert not state(world)[1]
     with worlds.open(path, embedder=None, read_only=True) as world, pytest.raises(ReadOnlyError):
-        world.build_vector_index()
+        world.file.build_vector_index()
 
 
 @native
@@ -94,13 +94,13 @@ def test_an_interruption_leaves_the_world_as_it_was(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         fill(world, 0, 600)
         with pytest.raises(KeyboardInterrupt):
-            world.build_vector_index(progress=stop)
+            world.file.build_vector_index(progress=stop)
         assert not state(world)[1]
         add_texts(world, "one more")
-        assert world.build_vector_index() == world.stats().vectors
+        assert world.file.build_vector_index() == world.stats().vectors
         assert state(world)[1]
         with world.transaction(), pytest.raises(WorldsError, match="inside a transaction"):
-            world.build_vector_index()
+            world.file.build_vector_index()
 
 
 @native
@@ -114,7 +114,7 @@ def test_it_is_dropped_by_who_does_not_know_yet_that_the_file_was_rebuilt(path: 
             add_texts(one, *(f"kite {turn} {number}" for number in range(30)))
             assert len(other) == len(one)
             one.remove(list(one.quads())[:20])
-            one.compact()  # every table is elsewhere in the file now
+            one.file.compact()  # every table is elsewhere in the file now
             index.drop()
             index.mend()
             for world in (one, other):

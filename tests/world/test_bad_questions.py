@@ -14,7 +14,6 @@ from worlds import (
     EmbedderError,
     FilterError,
     QueryError,
-    World,
 )
 from worlds.core.search.options import gathered
 from worlds.errors import ArgumentError
@@ -72,39 +71,39 @@ def test_wrong_values_of_search(kept: Any, option: str, values: list[object]) ->
 @pytest.mark.parametrize(
     ("verb", "given", "said"),
     [
-        ("propose_all", {"findings": "x"}, "findings must be a list, not 'x'"),
-        ("accept_all", {"ids": 5}, "ids must be a list or a mapping, not 5"),
+        ("proposals.add_all", {"findings": "x"}, "findings must be a list, not 'x'"),
+        ("proposals.accept_all", {"ids": 5}, "ids must be a list or a mapping, not 5"),
         ("query", {"query": "ASK {}", "default_graphs": EX}, f"default_graphs must be a list, not '{EX}'"),
         ("query", {"query": "ASK {}", "union": "yes"}, "union must be True or False, not 'yes'"),
         ("query", {"query": "ASK {}", "allow_network": 5}, "True or False or a text or a list of texts, not 5"),
         ("query", {"query": "ASK {}", "allow_network": [5]}, r"or a list of texts, not \[5\]"),
         ("schema", {"matching": ["x"]}, r"matching must be a str, not \['x'\]"),
         ("history", {"message": []}, r"message must be a str, not \[\]"),
-        ("duplicates", {"between": 1.5}, "between must be a list, not 1.5"),
-        ("suggest_links", {"score": "x"}, "score must be a number, not 'x'"),
-        ("contradictions", {"after": True}, "after must be a whole number, not True"),
+        ("curation.duplicates", {"between": 1.5}, "between must be a list, not 1.5"),
+        ("curation.links", {"score": "x"}, "score must be a number, not 'x'"),
+        ("curation.contradictions", {"after": True}, "after must be a whole number, not True"),
     ],
 )
 def test_wrong_arguments_of_verbs(kept: Any, verb: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError if "number" in said else TypeError, match=f"^{said}|{said}$"):
-        getattr(kept, verb)(**given)
+        VERBS[verb].of(kept)(**given)
 
 
 def test_booleans_of_numpy_are_booleans_and_no_numbers(kept: Any) -> None:
     assert kept.query("ASK {}", union=np.bool_(True), allow_network=np.bool_(False))
     with pytest.raises(TypeError, match="after must be a whole number, not True"):
-        kept.contradictions(after=np.bool_(True))
+        kept.curation.contradictions(after=np.bool_(True))
 
 
 def test_an_argument_of_no_form_is_named_by_every_verb(kept: Any) -> None:
     named = 0
-    for verb in VERBS:
-        for name, annotation in getattr(World, verb).__annotations__.items():
+    for verb in VERBS.values():
+        for name, annotation in verb.of(kept).__annotations__.items():
             if annotation.startswith(("Iterable", "Sequence[object]")) or annotation in ("bool", "bool | None"):
                 named += 1
                 for thing in (Thing(), 1.5):
                     with pytest.raises(TypeError, match=f"^{name} must be .*, not {thing!r}$"):
-                        getattr(kept, verb)(**{name: thing})
+                        verb.of(kept)(**{name: thing})
     assert named > 60
 
 
@@ -114,7 +113,7 @@ def test_unknown_options_of_search(kept: Any) -> None:
             verb("kite", radius=3)
     with pytest.raises(TypeError, match="radius"):
         worlds.Ranking(radius=3)  # type: ignore[call-arg]  # that is what is tested
-    for verb in (kept.search_sql, lambda text, **options: kept.similar("urn:a", **options)):
+    for verb in (kept.search_sql, lambda text, **options: kept.entities.similar("urn:a", **options)):
         with pytest.raises(TypeError, match=r"k is a field of the ranking: ranking=worlds.Ranking\(k=…\)"):
             verb("kite", k=3)
     with pytest.raises(TypeError, match="ranking must be a worlds.Ranking, not {'k': 3}"):

@@ -16,13 +16,9 @@ import zstandard
 
 import worlds
 from tests.support.misuse import A_QUAD, EX, LINE, P, Stream, Thing, fail
-from worlds import (
-    ChunkSize,
-    OpenError,
-    ParseError,
-    TextPolicy,
-)
+from worlds import OpenError, ParseError
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
+from worlds.records import ChunkSize, TextPolicy
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from worlds import (
 @pytest.mark.parametrize("target", [None, 3, b"out.nq", Thing(), ["out.nq"]])
 def test_what_is_no_path(kept: Any, target: object) -> None:
     opening: Any = worlds.open
-    for verb in (kept.export, kept.backup, opening):
+    for verb in (kept.export, kept.file.backup, opening):
         with pytest.raises(TypeError, match=r"a path must be a str or an os\.PathLike of one, not"):
             verb(target)
 
@@ -30,7 +30,7 @@ def test_what_is_no_path(kept: Any, target: object) -> None:
     "target", ["", "a\0b.nq", "/nowhere/at/all.nq", "y" * 300 + ".nq", "\ud800.nq", "/"], ids=ascii
 )
 def test_where_nothing_can_be_written(kept: Any, target: str) -> None:
-    for verb in (kept.export, kept.backup):
+    for verb in (kept.export, kept.file.backup):
         with pytest.raises(OpenError):
             verb(target)
 
@@ -52,7 +52,7 @@ def test_wrong_exports(kept: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is the world itself"):
         kept.export(f"{kept.path}-wal", format="nq")
     with pytest.raises(OpenError, match="exists already; a backup is always a new file"):
-        kept.backup(kept.path)
+        kept.file.backup(kept.path)
     with pytest.raises(TypeError):
         kept.export(io.StringIO())
     assert list(tmp_path.iterdir()) == []
@@ -84,7 +84,7 @@ def test_triple_terms_too_deep_for_the_parser_are_an_error(format: str, opening:
     with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
         world.load(deep.encode(), format=format)
     with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
-        world.apply_patch(f"TX .\nA {deep}TC .\n".encode())
+        world.revisions.apply(f"TX .\nA {deep}TC .\n".encode())
 
 
 def test_texts_that_hold_the_marks_of_triple_terms_are_loaded() -> None:

@@ -7,6 +7,7 @@ import random
 import re
 import threading
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +139,10 @@ def test_what_is_cached_is_another_scope_s(world: World) -> None:
     [
         ("describe", ["ex:bob"]),
         ("context", ["What is the pin of Bob Jones?"]),
-        ("mentions", ["Bob Jones drinks tea"]),
-        ("neighbourhood", ["ex:bob"]),
-        ("paths", ["ex:ann", "ex:elsewhere"]),
-        ("verify", [("ex:bob", "ex:pin", '"secret 1234"')]),
+        ("entities.mentions", ["Bob Jones drinks tea"]),
+        ("entities.neighbourhood", ["ex:bob"]),
+        ("entities.paths", ["ex:ann", "ex:elsewhere"]),
+        ("curation.verify", [("ex:bob", "ex:pin", '"secret 1234"')]),
         ("resolve", ["Bob Jones"]),
         ("schema", []),
     ],
@@ -150,14 +151,20 @@ def test_verbs_of_some_graphs_tell_nothing_of_others(world: World, verb: str, gi
     world.add([("ex:bob", "ex:knows", "ex:elsewhere", OUTSIDE)])
 
     def told(**options: Any) -> str:
-        found = getattr(world, verb)(*given, **options)
+        found = attrgetter(verb)(world)(*given, **options)
         return json.dumps([one.to_dict() for one in found] if isinstance(found, list) else found.to_dict(), default=str)
 
-    secret = "Bob Jones" if verb in ("resolve", "mentions") else "supported" if verb == "verify" else "theirs"
+    secret = (
+        "Bob Jones"
+        if verb in ("resolve", "entities.mentions")
+        else "supported"
+        if verb == "curation.verify"
+        else "theirs"
+    )
     for graphs in ([MINE], MINE):
         inside = told(graphs=graphs).replace('"name": "Bob Jones"', "")
         assert secret not in inside.replace("unsupported", "")
-        assert "1234" not in inside or verb == "verify"
+        assert "1234" not in inside or verb == "curation.verify"
     assert secret in told()
     assert secret in told(graphs=[MINE, OUTSIDE])
 
@@ -166,11 +173,10 @@ def test_a_new_graph_is_a_scope_too(world: World) -> None:
     scope = world.only(graphs=["ex:new", "default"])
     assert len(scope) == 0
     assert repr(scope).endswith("only <http://example.org/new>, default>")
-    assert scope.scope is not None
-    assert [str(name) for name in scope.scope] == [scoping.EX + "new", "default"]
+    assert scope.file.view.names == (scoping.EX + "new", "default")
     scope.add([("ex:dan", "rdfs:label", '"Dan"', "ex:new"), ("ex:dan", "ex:likes", "ex:tea")])
     assert len(scope) == 2
-    assert world.scope is None
+    assert world.file.view.graphs is None
 
 
 def test_threads_in_several_scopes(world: World) -> None:
@@ -201,7 +207,7 @@ def test_the_past_of_a_scope(world: World) -> None:
     assert len(scope.at(1)) == 3
     assert len(scope) == 3
     assert str(scope.diff(1).removed[0][2]) == "likes tea"
-    world.prune(4)
+    world.revisions.prune(4)
     assert [one.revision for one in scope.history()] == [4]
     with pytest.raises(worlds.WorldsError, match="forgotten"):
         scope.at(1)
@@ -224,7 +230,7 @@ def test_writes_go_into_the_scope(world: World, tmp_path: Path) -> None:
         scope.add([("ex:cid", "rdfs:label", '"Cid"')], message="a label"),
         scope.load(tmp_path / "more.ttl"),
         scope.update("INSERT DATA { ex:cid ex:likes ex:tea }"),
-        scope.add_document("ex:note", tmp_path / "note.md"),
+        scope.sources.add_document("ex:note", tmp_path / "note.md"),
         scope.remove([("ex:ann", "rdfs:comment", '"likes tea"')]),
     ]
     assert [change.revision for change in made] == [4, 5, 6, 7, 8]
@@ -251,33 +257,33 @@ REFUSED: list[Callable[[World], Any]] = [
     lambda scope: scope.update("INSERT DATA { GRAPH ex:theirs { ex:a ex:b 1 } }"),
     lambda scope: scope.update("CREATE GRAPH ex:new"),
     lambda scope: scope.load(b"<http://a/b> <http://a/c> <http://a/d> <http://a/e> .", format="nq"),
-    lambda scope: scope.add_document("ex:d", "a text", graph=OUTSIDE),
-    lambda scope: scope.merge("ex:ann", "ex:bob"),
+    lambda scope: scope.sources.add_document("ex:d", "a text", graph=OUTSIDE),
+    lambda scope: scope.curation.merge("ex:ann", "ex:bob"),
     lambda scope: scope.undo(1),
-    lambda scope: scope.split(1),
+    lambda scope: scope.curation.split(1),
     lambda scope: scope.bind("q", "http://q.org/"),
-    lambda scope: scope.prune(2),
-    lambda scope: scope.compact(),
-    lambda scope: scope.backup("/nowhere/copy.db"),
+    lambda scope: scope.revisions.prune(2),
+    lambda scope: scope.file.compact(),
+    lambda scope: scope.file.backup("/nowhere/copy.db"),
     lambda scope: scope.embed(rebuild=True),
     lambda scope: setattr(scope, "policy", scope.policy),
-    lambda scope: setattr(scope, "guard", "reject"),
-    lambda scope: setattr(scope, "default_graph", "union"),
-    lambda scope: scope.propose(add=[("ex:x", "ex:y", "ex:z", OUTSIDE)]),
-    lambda scope: scope.propose(add=[("ex:x", "ex:y", "ex:z")], relies_on=[("ex:bob", "ex:age", 40, OUTSIDE)]),
+    lambda scope: setattr(scope.shapes, "guard", "reject"),
+    lambda scope: setattr(scope.file, "default_graph", "union"),
+    lambda scope: scope.proposals.add(add=[("ex:x", "ex:y", "ex:z", OUTSIDE)]),
+    lambda scope: scope.proposals.add(add=[("ex:x", "ex:y", "ex:z")], relies_on=[("ex:bob", "ex:age", 40, OUTSIDE)]),
 ]
 
 
 @pytest.mark.parametrize("write", REFUSED, ids=range(len(REFUSED)))
 def test_what_a_scope_may_not(world: World, write: Callable[[World], Any]) -> None:
     scope = world.only(graphs=MINE)
-    before = (said(world), len(world.history()), world.proposals())
+    before = (said(world), len(world.history()), world.proposals.list())
     with pytest.raises(ReadOnlyError) as error:
         write(scope)
     assert error.value.kind == "scope"
     assert "bob" not in str(error.value)
     assert "theirs" not in str(error.value)
-    assert (said(world), len(world.history()), world.proposals()) == before
+    assert (said(world), len(world.history()), world.proposals.list()) == before
     assert len(scope) == 4
 
 
@@ -353,20 +359,27 @@ def test_blank_nodes_are_no_other_graph_s(world: World) -> None:
 
 def test_proposals_of_a_scope(world: World) -> None:
     scope = world.only(graphs=MINE)
-    outside = world.propose(add=[("ex:bob", "ex:pin", '"5678"', OUTSIDE)], why="secret")
-    made = scope.propose(add=[("ex:ann", "ex:age", 31)], remove=[("ex:ann", "ex:age", 30)], author="bob", why="older")
-    assert [one.id for one in scope.proposals()] == [made.id]
-    assert len(world.proposals()) == 2
-    for verb in (scope.proposal, scope.accept, scope.reject, lambda id: scope.amend(id, why="no")):
+    outside = world.proposals.add(add=[("ex:bob", "ex:pin", '"5678"', OUTSIDE)], why="secret")
+    made = scope.proposals.add(
+        add=[("ex:ann", "ex:age", 31)], remove=[("ex:ann", "ex:age", 30)], author="bob", why="older"
+    )
+    assert [one.id for one in scope.proposals.list()] == [made.id]
+    assert len(world.proposals.list()) == 2
+    for verb in (
+        scope.proposals.get,
+        scope.proposals.accept,
+        scope.proposals.reject,
+        lambda id: scope.proposals.amend(id, why="no"),
+    ):
         with pytest.raises(ValueError, match=f"there is no proposal {outside.id}"):
             verb(outside.id)
-    assert scope.amend(made.id, why="in fact", update="INSERT DATA { ex:ann ex:age 32 }").version == 2
-    assert scope.accept(made.id, reviewer="cid").added == 1
-    assert scope.proposal(made.id).status == "accepted"
-    other = scope.propose(update="DELETE WHERE { GRAPH ex:mine { ex:ann ex:age ?a } }")
+    assert scope.proposals.amend(made.id, why="in fact", update="INSERT DATA { ex:ann ex:age 32 }").version == 2
+    assert scope.proposals.accept(made.id, reviewer="cid").added == 1
+    assert scope.proposals.get(made.id).status == "accepted"
+    other = scope.proposals.add(update="DELETE WHERE { GRAPH ex:mine { ex:ann ex:age ?a } }")
     assert len(other.removed) == 2
-    assert scope.reject(other.id, "no").status == "rejected"
-    assert [one.status for one in scope.reject_all([], "no")] == []
+    assert scope.proposals.reject(other.id, "no").status == "rejected"
+    assert [one.status for one in scope.proposals.reject_all([], "no")] == []
 
 
 def test_two_processes_see_each_other(tmp_path: Path) -> None:
@@ -379,7 +392,7 @@ def test_two_processes_see_each_other(tmp_path: Path) -> None:
             two.add([("ex:a", "rdfs:label", '"second"', MINE)])
             assert [hit.text for hit in scope.search("second", limit=1)] == ["second"]
             two.only(graphs=MINE).add([("ex:a", "rdfs:label", '"third"')])
-            two.compact()
+            two.file.compact()
         assert len(scope) == 3
         assert scope.search("third", limit=1)[0].text == "third"
     with pytest.raises(worlds.OpenError):
@@ -390,10 +403,10 @@ def test_vectors_without_an_embedder(tmp_path: Path) -> None:
     with worlds.open(tmp_path / "kb.db", embedder=HashingEmbedder(64)) as world:
         world.bind("ex", scoping.EX)
         world.add([(f"ex:{n}", "rdfs:label", f'"amber number {n % 3}"', MINE) for n in range(6)])
-        expected = [(str(hit.subject), round(hit.score, 4)) for hit in world.only(graphs=MINE).similar("ex:1")]
+        expected = [(str(hit.subject), round(hit.score, 4)) for hit in world.only(graphs=MINE).entities.similar("ex:1")]
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         scope = world.only(graphs=MINE)
-        assert [(str(hit.subject), round(hit.score, 4)) for hit in scope.similar("ex:1")] == expected
+        assert [(str(hit.subject), round(hit.score, 4)) for hit in scope.entities.similar("ex:1")] == expected
         world.add([("ex:7", "rdfs:label", '"a text without a vector"', MINE)])
         assert scope.stats().quads == 7
     embedder = HashingEmbedder(64)

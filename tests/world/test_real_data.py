@@ -14,7 +14,7 @@ import pytest
 import worlds
 from tests.support import tables
 from tests.support.oracle import RDF_TYPE, is_text, problems
-from worlds import TextPolicy
+from worlds.records import TextPolicy
 
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 

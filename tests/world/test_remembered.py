@@ -27,18 +27,18 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
-def asked(world: World) -> worlds.Solutions:
+def asked(world: World) -> worlds.records.Solutions:
     found = world.query("SELECT * { ?s <urn:p> ?o }")
-    assert isinstance(found, worlds.Solutions)
+    assert isinstance(found, worlds.records.Solutions)
     return found
 
 
 def test_another_process_changes_it(world: World) -> None:
     assert "ex" not in world.prefixes
     for change, solutions in (
-        ("world.default_graph = 'union'; world.bind('ex', 'urn:ex:')", 1),
+        ("world.file.default_graph = 'union'; world.bind('ex', 'urn:ex:')", 1),
         ("world.add([('urn:c', 'urn:p', 'urn:d', 'urn:h')])", 2),
-        ("world.default_graph = 'strict'", 0),
+        ("world.file.default_graph = 'strict'", 0),
     ):
         subprocess.run([sys.executable, "-c", ELSEWHERE, world.path, change], check=True)
         assert len(asked(world)) == solutions
@@ -48,9 +48,9 @@ def test_another_process_changes_it(world: World) -> None:
 
 def test_another_world_of_this_process_changes_it(world: World) -> None:
     with worlds.open(world.path, embedder=None) as other:
-        other.default_graph = "union"
+        other.file.default_graph = "union"
         assert len(asked(world)) == 1
-        world.default_graph = "strict"
+        world.file.default_graph = "strict"
         assert len(asked(other)) == len(asked(world)) == 0
 
 
@@ -63,7 +63,7 @@ def test_a_change_that_is_undone_was_never_there(world: World) -> None:
             if change == "quads":
                 world.add([("urn:a", "urn:p", "urn:c")])
             else:
-                world.default_graph = "union"
+                world.file.default_graph = "union"
             assert len(asked(world)) == 1
             raise UndoneError
         assert len(asked(world)) == 0

@@ -35,23 +35,23 @@ def test_a_triple_term_can_be_written_as_a_text(world: worlds.World) -> None:
 
 def test_a_change_that_waits_is_not_proposed_again(world: worlds.World) -> None:
     add = [("ex:z", "ex:hasPart", "ex:b")]
-    first = world.propose(add=add, why="the parts list")
+    first = world.proposals.add(add=add, why="the parts list")
     with pytest.raises(ConflictError, match=f"proposal {first.id} has the same change"):
-        world.propose(add=add, author="somebody else")
-    assert world.propose(add=[*add, ("ex:z", "ex:price", 7)]).id == first.id + 1, "another change"
+        world.proposals.add(add=add, author="somebody else")
+    assert world.proposals.add(add=[*add, ("ex:z", "ex:price", 7)]).id == first.id + 1, "another change"
     both = [("ex:y", "ex:price", 1), ("ex:x", "ex:price", 2)]
-    second = world.propose(add=both)
+    second = world.proposals.add(add=both)
     with pytest.raises(ConflictError, match=f"proposal {second.id} has the same change"):
-        world.propose(add=both[::-1])
-    world.reject(first.id, "no")
-    assert world.propose(add=add, why="once more").status == "open", "one that was decided waits no more"
+        world.proposals.add(add=both[::-1])
+    world.proposals.reject(first.id, "no")
+    assert world.proposals.add(add=add, why="once more").status == "open", "one that was decided waits no more"
 
 
 def test_a_proposal_without_a_change_says_what_it_needs(world: worlds.World) -> None:
     with pytest.raises(ArgumentError, match="quads to add or remove, an update, or entities to merge"):
-        world.propose(why="because")
+        world.proposals.add(why="because")
     with pytest.raises(ValueError, match="the world has it already"):
-        world.propose(add=[("ex:a", "ex:price", 5)])
+        world.proposals.add(add=[("ex:a", "ex:price", 5)])
 
 
 def test_a_context_says_what_the_question_names(world: worlds.World) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import worlds
 from tests.support import scoping, seams
-from worlds import Solutions, World
+from worlds import World
+from worlds.records import Solutions
 from worlds.world import connection_of
 
 NUMBERS = ("1", "01", "+1", "2", "02")
@@ -85,7 +86,7 @@ def test_queries_of_a_scope_are_those_of_a_world_that_holds_nothing_else(
                 found, expected = (told(one, text, union) for one in (scope, oracle))
                 assert found == expected, (seed, step, inside, text, union)
         for one in (world, oracle):
-            one.default_graph = "union" if step == 0 else "strict"
+            one.file.default_graph = "union" if step == 0 else "strict"
         gone = [quad for quad in map(str, oracle.quads()) if draw.random() < 0.3]
         for one in (world, oracle):
             one.remove([quad for quad in one.quads() if str(quad) in gone])

@@ -18,7 +18,8 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.odd_input import EX, P, exported, select, texts
 from tests.support.oracle import problems
-from worlds import Change, OpenError, World
+from worlds import OpenError, World
+from worlds.records import Change
 
 
 def test_two_worlds_at_once(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ class WorldsVectorStore(VectorStore):
     `author` signs revisions.
 
     A document is the IRI that its id names, of the class schema:TextDigitalDocument, its content under schema:text,
-    its metadata under `urn:worlds:metadata:…` (see `worlds.adapters.metadata`): what `World.add_document` wrote is
+    its metadata under `urn:worlds:metadata:…` (see `worlds.adapters.metadata`): what `sources.add_document` wrote is
     found too.
     Each call that writes is one revision. Texts whose embedding fails are kept, stay pending until `world.embed()`,
     and are reported in the log "worlds".

@@ -161,7 +161,7 @@ class WorldsRetriever(BaseRetriever):
         )
         return [NodeWithScore(node=node)] if found.facts else []
 
-    def _node(self, hit: worlds.Hit, score: float, notes: Sequence[str], *, explain: bool) -> NodeWithScore:
+    def _node(self, hit: worlds.records.Hit, score: float, notes: Sequence[str], *, explain: bool) -> NodeWithScore:
         metadata = hit_metadata(hit, notes)
         if not explain:
             metadata = {name: value for name, value in metadata.items() if name not in ("explain", "steps")}

@@ -230,7 +230,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         self.notes = () if isinstance(found, bool) else found.notes
         if isinstance(found, bool):
             return found
-        if isinstance(found, worlds.Solutions):
+        if isinstance(found, worlds.records.Solutions):
             return found.to_dicts()
         return [tuple(str(to_oxigraph(term)) for term in triple) for triple in found]
 

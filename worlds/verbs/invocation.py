@@ -16,18 +16,18 @@ from worlds.verbs.typed import typed
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")  # also a method whose type depends on `dry_run`
 
-AT_ONCE = {"transaction", "only", "at", "as_of", "memory", "interrupt", "interruptible", "refresh", "close"}
+AT_ONCE = {"transaction", "only", "at", "as_of", "memory", "interrupt", "refresh", "close"}
 """Verbs that do no work which could be stopped, or give an object that does it."""
 
 
-def verb(verb: V) -> V:
-    """Make the method of a verb of `World`, with its row in the table of verbs.
+def verb(verb: V, room: str = "") -> V:
+    """Make the method of a verb of `World`, or of one of its rooms, with its row in the table of verbs.
 
     Its arguments are checked; with `graphs` it may be asked of a scope; a view may refuse it; if it reads,
     `World.interrupt` stops it; if it writes, a world on a server does it anew after a conflict.
     """
     method: Any = verb
-    about = VERBS[method.__name__]
+    about = VERBS[f"{room}.{method.__name__}" if room else method.__name__]
     reads = about.effect == "reads"
     if not reads:
         method = allowed(about.name, retried(method) if about.retried else method)
@@ -36,6 +36,11 @@ def verb(verb: V) -> V:
     if about.options.get("graphs") is WITHIN:
         method = within(method)
     return typed(about, method)  # type: ignore[no-any-return]  # the same signature
+
+
+def verb_of(room: str) -> Callable[[V], V]:
+    """`verb`, for the verbs of a room."""
+    return functools.partial(verb, room=room)
 
 
 def setting(method: F) -> F:
@@ -61,7 +66,7 @@ def within(verb: F) -> F:
     def asked(world: Any, *arguments: Any, graphs: object = None, **options: Any) -> Any:
         if graphs is None:
             return verb(world, *arguments, **options)
-        return getattr(world.only(graphs=graphs), verb.__name__)(*arguments, **options)
+        return getattr(world._through(graphs), verb.__name__)(*arguments, **options)
 
     return asked  # type: ignore[return-value]  # the same signature
 

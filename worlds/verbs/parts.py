@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from worlds.extras.curation.changing.proposals import Proposals
     from worlds.extras.curation.changing.shapes import Shapes
     from worlds.extras.curation.claims.claim_check import Verifier
+    from worlds.extras.curation.claims.named_facts import Teller
     from worlds.extras.curation.claims.objections import Joining
     from worlds.extras.curation.duplicates.finder import DuplicateFinder
     from worlds.extras.curation.findings.contradictions import Contradictions
@@ -42,16 +43,23 @@ if TYPE_CHECKING:
     from worlds.extras.entities.context import Contexts
     from worlds.extras.entities.descriptions import Describer
     from worlds.extras.entities.disambiguation import Resolver
+    from worlds.extras.entities.label_order import Ordering
+    from worlds.extras.entities.members import Listing
     from worlds.extras.entities.neighbours import Neighbours
     from worlds.extras.entities.new_iris import Minting
     from worlds.extras.entities.schema import Schema
     from worlds.extras.entities.similar import SimilarEntities
+    from worlds.extras.entities.tree_moves import Moving
+    from worlds.extras.entities.trees import Trees
     from worlds.extras.facts.assertions import Stating
     from worlds.extras.facts.timeline import Timelines
     from worlds.extras.memory.files import Memories
     from worlds.extras.memory.memory import Memory
+    from worlds.extras.questions.brief import Briefs
+    from worlds.extras.questions.nearest import Nearest
+    from worlds.extras.questions.question_store import Questions
+    from worlds.extras.questions.question_terms import Answers
     from worlds.extras.shapes.world_validation import ShapeChecker
-    from worlds.extras.sources.registry import Sources
     from worlds.extras.sources.source_sync import Syncing
     from worlds.extras.sources.tables.edited_tables import Editing
     from worlds.extras.sources.tables.tabular import TableSources
@@ -102,6 +110,12 @@ class Parts:
         def only(self, *, graphs: object) -> Any:
             """`World.only`."""
 
+        query: Callable[..., Any]
+
+    def _through(self, graphs: object) -> Any:
+        """The world as seen through some of its graphs."""
+        return self.only(graphs=graphs)
+
     @property
     def _whole(self) -> Parts:
         """The parts of the world that is written."""
@@ -119,8 +133,6 @@ class Parts:
     @cached_property
     def _source_store(self) -> SourceStore:
         return SourceStore(self._core.connection)
-
-    _sources: Sources = part("sources.registry:Sources", "_source_store", "_ownership")
 
     @cached_property
     def _syncing(self) -> Syncing:
@@ -217,10 +229,58 @@ class Parts:
 
         return Minting(self._core.dictionary, resolve)
 
+    def _entity(self, value: object) -> Any:
+        """The entity that a caller named, or the one that it was merged into."""
+        return self._core.redirects.follow([self._core.namespaces.entity(value)])[0]
+
+    _ordering: Ordering = part("entities.label_order:Ordering")
+    _trees: Trees = part("entities.trees:Trees", "_ordering")
+    _listing: Listing = part("entities.members:Listing", "_ordering", "_trees")
+    _moving: Moving = part("entities.tree_moves:Moving", "_trees")
     _similar: SimilarEntities = part("entities.similar:SimilarEntities")
     _describer: Describer = part("entities.descriptions:Describer")
     _neighbours: Neighbours = part("entities.neighbours:Neighbours")
     _contexts: Contexts = part("entities.context:Contexts", "_neighbours")
+
+    # -- questions ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _answers(self) -> Answers:
+        from worlds.extras.questions.question_terms import Answers
+
+        ask = partial(self._query, bindings=None)
+        return Answers(self._core, self._contexts.mentions, self._whole_schema, ask)
+
+    _briefs: Briefs = part("questions.brief:Briefs", "_answers", "_nearest", "_contexts.cosines", "_neighbours.known")
+
+    @cached_property
+    def _questions(self) -> Questions:
+        from worlds.extras.questions.question_store import Questions
+
+        return Questions(self._core, self.query, lambda: self._nearest)
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        from worlds.extras.questions.nearest import Nearest
+
+        known = self._contexts.cosines, self._neighbours.known, self._resolver.called
+        return Nearest(self._core, lambda: self._questions.kept, self._answers, *known)
+
+    @cached_property
+    def _teller(self) -> Teller:
+        from worlds.extras.curation.claims.named_facts import Teller
+
+        memory = self._memory
+        wider = None if memory is None else memory.around
+        namespace = None if memory is None else f"{memory.graph}#entity/"
+
+        def resolve(name: str, **options: Any) -> Any:
+            found = self._resolver.resolve(name, graphs=None, exclude=None, **options)
+            return found if found.best is not None or wider is None else wider.resolve(name, **options)
+
+        vocabulary = (self._answers if wider is None else wider._answers).vocabulary
+        teller = None if wider is None else wider._teller
+        return Teller(self._core, resolve, self._minting.mint, vocabulary, teller, namespace)
 
     # -- curation -------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +17,14 @@ from worlds.core.quads.dataset import default_graph
 from worlds.core.sparql.repairing import repaired
 from worlds.errors import QueryError
 from worlds.graph.query.query import UNION_GRAPH, Query
-from worlds.graph.query.query_limits import deadline_of
-from worlds.graph.query.running import Interruptible
 from worlds.graph.search.vocabulary import NAMESPACE
-from worlds.verbs.invocation import interruptible, verb
+from worlds.verbs.invocation import verb
 from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
     from worlds.core.quads.dataset import DefaultGraphSetting
     from worlds.core.sparql.explaining import QueryExplanation
     from worlds.core.sparql.index import Progress as Built
-    from worlds.extras.questions.question_store import Questions
     from worlds.graph.query.results import Solutions, Triples
 
 
@@ -94,20 +89,6 @@ class Querying(Knowing):
             raise
         return found
 
-    @property
-    def pattern_timeout(self) -> float | None:
-        """Seconds that a pattern of `where`, `exclude` or `boost` may take in a search; None, at first, is no limit.
-
-        A pattern that takes longer is stopped, wherever it is, and the search is a QueryTimeout. With a limit, patterns
-        run in processes of their own, as queries with a `timeout` do. It is this object's, and not kept in the file.
-        """
-        return self._core.subject_patterns.timeout
-
-    @pattern_timeout.setter
-    def pattern_timeout(self, seconds: float | None) -> None:
-        deadline_of(seconds)  # complains
-        self._core.subject_patterns.timeout = seconds
-
     @verb
     def interrupt(self) -> None:
         """Stop the reads of other threads, which raise QueryError there, as sqlite3's interrupt does.
@@ -119,17 +100,6 @@ class Querying(Knowing):
         """
         self._core.running.interrupt()
         self._core.connection.interrupt()
-
-    @verb
-    def interruptible(self) -> AbstractContextManager[Interruptible]:
-        """Let another thread stop this thread's work in the block, by the block's `interrupt()`.
-
-        Unlike `World.interrupt` it stops no other thread's query, and also those that begin only after it:
-
-            with world.interruptible() as work:  # another thread calls work.interrupt()
-                world.query(text, timeout=60)
-        """
-        return interruptible()
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
         """The answer to a query, which is asked as `_query` has it."""
@@ -211,21 +181,6 @@ class Querying(Knowing):
         changed = change.added or change.removed or "where" not in text.lower()
         strange = () if changed else self._core.notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
-
-    @functools.cached_property
-    def _questions(self) -> Questions:
-        from worlds.extras.questions.question_store import Questions
-
-        return Questions(self._core, self.query, lambda: self._nearest)
-
-    @property
-    def questions(self) -> Questions:
-        """The kept questions of the world, with the queries that answer them: `add`, `load` and `remove` write them.
-
-        They are the graph <urn:worlds:questions>. `context` and `brief` show those that are near to what is asked, and
-        answer by the query of the same question; `near` finds them, and `check` asks all anew.
-        """
-        return self._questions
 
     def _query(
         self,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from worlds.core.file.backup import backup
 from worlds.core.quads.export import export
 from worlds.core.quads.patterns import to_dataset
 from worlds.errors import ArgumentError
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from worlds.core.file.problems import CheckReport
     from worlds.core.file.stats import Stats
     from worlds.extras.entities.trees import Trees
-    from worlds.extras.publishing.site import Published
 
 
 class ReadingVerbs(Parts):
@@ -114,31 +111,6 @@ class ReadingVerbs(Parts):
         )
 
     @verb
-    def publish(
-        self,
-        target: str | os.PathLike[str],
-        *,
-        scheme: object = None,
-        title: str | None = None,
-        language: str | None = None,
-    ) -> Published:
-        """Write a vocabulary as a static web site into the folder `target`, which opens from the disk, too.
-
-        Each concept has a page with its labels in all languages, notes, links and the releases that changed it. The
-        first page has the tree and a search; one of changes shows the difference to the last tag of `revisions`.
-        `scheme` is a skos:ConceptScheme, by its IRI or its label; without it all concepts, classes and properties are
-        published. `title` comes before the labels of the scheme, `language` is the one in which a page is read at
-        first.
-
-        A further run writes the files that differ, and removes those of earlier runs that are no longer part of the
-        site and were not edited. ConflictError where a file stands in the way that no run wrote; ArgumentError for a
-        scheme without concepts; OpenError where a file cannot be written. `w.at(…).publish(…)` publishes a revision.
-        """
-        from worlds.extras.publishing.site import Publishing
-
-        return Publishing(self._core, self._trees).publish(Path(file_name(target)), scheme, title, language)
-
-    @verb
     def stats(self) -> Stats:
         """Count the contents of the world: quads, texts, sizes, the embedder, pending vectors."""
         from worlds.core.file.stats import stats
@@ -151,26 +123,3 @@ class ReadingVerbs(Parts):
         from worlds.core.file.check import check
 
         return check(self._core)
-
-    @verb
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write a complete copy of the world to a new file, as of now; other processes may go on.
-
-        The files of its memories are copied into a folder beside it, each as of now.
-
-        OpenError if there is something at `path` already, or it cannot be written.
-        """
-        backup(self._core.connection, file_name(path))
-        self._memories.backup(file_name(path))
-
-    @verb
-    def compact(self) -> None:
-        """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
-
-        The native vector index is built anew, which takes about a millisecond a vector.
-        """
-        from worlds.core.file.compaction import compact
-
-        compact(self._core.connection, self._core.embeddings, self._core.chunks)
-        self._core.dictionary.forget()
-        self._core.sparql.drop()

@@ -7,8 +7,8 @@ from typing import NoReturn
 from worlds.errors import ReadOnlyError
 
 OUTSIDE = {
-    *("bind", "set_guard", "sync", "prune", "compact", "build_vector_index", "drop_vector_index", "sources"),
-    "link_texts",
+    *("bind", "shapes.set_guard", "sources", "sources.sync", "revisions.prune", "curation.link_texts"),
+    *("file.compact", "file.build_vector_index", "file.drop_vector_index"),
 }
 """Verbs of the whole world, which a scope refuses as it does all settings."""
 

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from worlds.core.history.history import is_whole
 from worlds.core.search.hits import RanStatement, SearchResults
 from worlds.core.search.options import Ranking
 from worlds.core.search.rerank import Reranker
-from worlds.errors import ArgumentError
 from worlds.verbs.invocation import verb
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from worlds.core.search.passages import Passage
+    pass
 
 _MOST_AROUND = 100  # neighbours of a passage on either side
 
@@ -81,19 +79,6 @@ class Searching(Parts):
         given = locals()  # each option is passed on by its name
         options = {name: value for name, value in given.items() if name not in ("self", "text")}
         return self._core.searches.run(text, noted=True, own=True, **options)
-
-    @verb
-    def chunk(self, id: int | str, *, around: int = 1) -> Passage:
-        """A passage by its number, which `Hit.chunk` gives, or as urn:worlds:chunk:NUMBER; with its neighbours.
-
-        `around` is how many of the same text are given on either side. A text that is written anew has new numbers.
-        ArgumentError for a number that there is not.
-        """
-        from worlds.core.search.passages import passage
-
-        if not is_whole(around) or around > _MOST_AROUND:
-            raise ArgumentError(f"around must be a whole number from 0 to {_MOST_AROUND}, not {around!r}")
-        return passage(self._core.connection, self._core.dictionary, id, around)
 
     @verb
     def search_sql(self, text: str, **options: Any) -> list[RanStatement]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from worlds.core.embedders import Embedder
 from worlds.core.history.writer import Progress
-from worlds.core.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
 from worlds.core.quads.namespaces import OWN_PREFIX
 from worlds.core.search.options import kept
 from worlds.core.texts.policy import TextPolicy
@@ -36,20 +34,6 @@ class SettingVerbs(Parts):
         if prefix == "w" and iri != NAMESPACE:
             raise ValueError(OWN_PREFIX.format(f"<{iri}>"))
         self._core.namespaces.bind(prefix, iri)
-
-    @property
-    def default_graph(self) -> DefaultGraphSetting:
-        """The graphs of a query that names none: "strict" is the default graph alone, "union" all graphs together.
-
-        A new world has "strict"; the setting is stored in the file. The `union` of `query`, `explain` and `update`
-        comes before it.
-        """
-        return default_graph(self._core.connection)
-
-    @default_graph.setter
-    @setting
-    def default_graph(self, setting: DefaultGraphSetting) -> None:
-        set_default_graph(self._core.connection, setting)
 
     @property
     def policy(self) -> TextPolicy:
@@ -97,20 +81,3 @@ class SettingVerbs(Parts):
         if self._core.writer.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
         return self._core.embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
-
-    @verb
-    def build_vector_index(self, *, progress: Progress | None = None) -> int:
-        """Build the native vector index anew, and keep it from now on; gives the number of vectors in it.
-
-        It is for `plan="index"` and for other programs that ask this file by `vector_top_k`: the other plans of a
-        search need none. Each vector costs a millisecond or two, then and whenever one is added, and some 5 KB. The
-        world is read meanwhile, and writes wait until the index is whole; an interruption leaves the world as it was.
-        """
-        if self._core.writer.writing:
-            raise WorldsError("the vector index cannot be built inside a transaction")
-        return self._core.embeddings.index.build(None if progress is None else partial(progress, "vector index"))
-
-    @verb
-    def drop_vector_index(self) -> None:
-        """Drop the native vector index, and keep none from now on. Searches find the same without it."""
-        self._core.embeddings.index.want(False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias
 
 from worlds.core.search.options import Option
 
@@ -17,7 +18,9 @@ Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb of `World`. `level` is the level that a key needs, `help` one line; `options` are in Python's order.
+    """One verb of `World`, or of one of its rooms, as in "curation.merge".
+
+    `level` is the level that a key needs, `help` one line; `options` are in Python's order.
 
     `names` are those of the doors that call it otherwise, and `absent` maps doors without it to the reason. A verb that
     is `composed` calls other verbs, each a revision of its own.
@@ -31,6 +34,19 @@ class Verb:
     names: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     composed: bool = False
+
+    @property
+    def method(self) -> str:
+        """The name of its method."""
+        return self.name.rpartition(".")[2]
+
+    def called(self, door: Door) -> str:
+        """Its name at a door."""
+        return self.names.get(door, self.method)
+
+    def of(self, world: object) -> Callable[..., Any]:
+        """Its method of a world."""
+        return attrgetter(self.name)(world)  # type: ignore[no-any-return]
 
     def at(self, door: Door) -> list[Option]:
         """Its options at a door; none where it has no such verb."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Literal, Self, TypeAlias
 
 import pyoxigraph as ox
 
@@ -14,14 +14,11 @@ from worlds.core.history.diff import Diff
 from worlds.core.history.dry_runs import rehearsable
 from worlds.core.history.gate import Change, noted
 from worlds.core.history.writer import Progress
-from worlds.core.quads.dictionary import DEFAULT_GRAPH
 from worlds.core.quads.reader import quad_ids
 from worlds.core.quads.rows import NO_QUADS
 from worlds.core.quads.used_names import TimeBudget
-from worlds.core.texts.policy import DOCUMENT, TEXT
 from worlds.errors import ArgumentError
-from worlds.extras.documents.conversion import document_quads, is_document, read_document
-from worlds.extras.documents.ledger import Ledger
+from worlds.extras.documents.conversion import is_document
 from worlds.extras.shapes.guard import GuardSetting, expect_guard
 from worlds.extras.sources.tables.rows import is_table
 from worlds.graph.terms import shorten
@@ -231,56 +228,3 @@ class WritingVerbs(Parts):
         if made and (numbers := self._propose_links(told, graph, author)):
             notes.append(f"proposals of links wait for such names: {numbers}")
         return noted(change, notes)
-
-    @verb
-    @rehearsable(Change)
-    def add_document(
-        self,
-        iri: object,
-        content: str | bytes | os.PathLike[str] | BinaryIO | TextIO,
-        *,
-        format: Literal["markdown", "text", "html"] | None = None,
-        title: str | None = None,
-        source: object = None,
-        date: object = None,
-        language: str | None = None,
-        predicate: object = TEXT,
-        type: object = DOCUMENT,
-        graph: object = None,
-        metadata: Mapping[Any, object] | None = None,
-        replace: bool = True,
-        author: str | None = None,
-        message: str | None = None,
-        embed: bool = True,
-        dry_run: bool = False,
-    ) -> Change | Diff:
-        """Write a document as quads of `iri`: its text, title, source and date. A str is its text, a path its file.
-
-        `format` is guessed from the file's name and the content if None. The text stands under `predicate`
-        (schema:text), HTML turned into Markdown. It is a literal of the datatype text/markdown or an xsd:string, or is
-        tagged with the `language` if that is known. Title, source, date, language, author, description and keywords are
-        taken from front matter, <head> or the first heading where they are not given. `source` is an IRI or words,
-        `date` a date or its ISO 8601 form. `metadata` maps further predicates to a value or a list; its terms are
-        given as `add` takes them. `type` None writes no rdf:type.
-
-        What an earlier call wrote of this `iri` in this `graph` is replaced, and nothing else, unless `replace` is
-        False. OpenError for a file that is not there, ParseError for text that is not UTF-8, WorldsError for HTML where
-        selectolax is not installed. When embedding fails, the change is kept all the same: see `load`.
-        """
-        subject, name = self._core.namespaces.iri("iri", iri), self._core.namespaces.iri("predicate", predicate)
-        kind = None if type is None else self._core.namespaces.iri("type", type)
-        if not isinstance(metadata, Mapping | None):
-            raise TypeError(f"metadata must map predicates to values, not {metadata!r}")
-        target = DEFAULT_GRAPH if graph is None else self._core.namespaces.graph(graph)
-        found = read_document(content, format)
-        given = document_quads(
-            subject, target, found, title=title, source=source, date=date, language=language,
-            predicate=name, type=kind, metadata=metadata or {}, prefixes=self._core.namespaces.prefixes,
-        )  # fmt: skip
-        with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
-            quads = quad_ids(self._core.connection, self._core.dictionary, given)
-            ledger = Ledger(self._core.connection)
-            earlier = ledger.replaced(quads) if replace else NO_QUADS
-            ledger.note(quads)
-            revision.apply(quads, earlier)
-        return noted(revision.change, found.left_out)

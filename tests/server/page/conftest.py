@@ -22,8 +22,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         world.load(ROOT / "examples" / "space.ttl", author="ann", message="The space of space.ttl")
         world.load(HOSTILE.encode(), format="ttl", graph="urn:notes", author="bob", message="Notes <b>of</b> others")
         world.add([("ex:Sojourner", "s:nickname", '"little rover"@en')], author="ann", message="A nickname")
-        world.state("ex:Beacon", "s:stands", "ex:North", valid_from="1997", valid_to="2150", author="ann")
-        world.state("ex:Beacon", "s:stands", "ex:South", valid_to="1990", author="ann")
+        world.facts.state("ex:Beacon", "s:stands", "ex:North", valid_from="1997", valid_to="2150", author="ann")
+        world.facts.state("ex:Beacon", "s:stands", "ex:South", valid_to="1990", author="ann")
     with worlds.open(made / "empty.db", embedder=None):
         pass
     return made

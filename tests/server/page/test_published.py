@@ -28,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         world.add([(EX + "mars", "skos:broader", EX + "trap")])
         world.revisions.tag("2026-10")
         world.add([(EX + "bird", "skos:altLabel", '"fowl and the like"@en')])
-        world.publish(made, scheme=EX + "S")
+        world.file.publish(made, scheme=EX + "S")
     return made
 
 

@@ -171,7 +171,7 @@ def test_the_examples_find_what_is_in_named_graphs(
 ) -> None:
     with worlds.open(folder / f"named-{setting}.db", embedder=HashingEmbedder()) as world:
         world.load(ROOT / "examples" / "space.ttl", graph="urn:space")
-        world.default_graph = setting
+        world.file.default_graph = setting
     page = new_tab(f"{server.url}/worlds/named-{setting}").open(query="")
     examples = page.get_by_role("combobox", name="Examples")
     expect(examples.locator("option")).to_have_count(9)

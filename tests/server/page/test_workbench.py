@@ -40,11 +40,13 @@ def build(path: Path) -> None:
         world.load(TWIN, format="turtle", author="import", message="Another list of rovers")
         world.add([("ex:Spirit", "s:launched", '"1903-06-10"^^xsd:date')], author="cara", message="dates")
         for number, name in enumerate(["Curiosity", "Spirit", "Opportunity"]):
-            world.propose(
+            world.proposals.add(
                 add=[(f"ex:{name}", "s:nickname", f'"nick {number}"@en')], why=f"heard {number} times",
                 confidence=(7 + number) / 10, author="agent", kind="nickname",
             )  # fmt: skip
-        world.propose(remove=[("ex:Spirit", "s:launched", '"1903-06-10"^^xsd:date')], why="not in 1903", author="agent")
+        world.proposals.add(
+            remove=[("ex:Spirit", "s:launched", '"1903-06-10"^^xsd:date')], why="not in 1903", author="agent"
+        )
         world.policy = world.policy.changed({"iris": {"namespace": EX}}, world.prefixes)
 
 
@@ -298,7 +300,7 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
         page.get_by_role("button", name="Propose").click()
         expect(page.locator(".notice")).to_contain_text("Proposed as proposal 5")
         with worlds.open(path, embedder=None, read_only=True) as world:
-            assert [one.author for one in world.proposals()][-1] == "propose"
+            assert [one.author for one in world.proposals.list()][-1] == "propose"
             assert world.count("ex:Sojourner", "rdfs:label", '"Proposed"@en') == 0
 
         tab, page = opened("write", review="5")
@@ -332,7 +334,9 @@ def test_proposals_are_decided_by_keyboard(tmp_path: Path, new_tab: Callable[...
         world.bind("ex", EX)
         world.add([(f"ex:t{n}", "rdfs:label", f'"thing {n}"') for n in range(many)])
         for n in range(many):
-            world.propose(add=[(f"ex:t{n}", "ex:p", n)], why=f"reason {n:03}", confidence=1 - n / 200, author="agent")
+            world.proposals.add(
+                add=[(f"ex:t{n}", "ex:p", n)], why=f"reason {n:03}", confidence=1 - n / 200, author="agent"
+            )
     with served(path, "--allow-writes", "--readers", "1") as server:
         page = new_tab(server.url).open(review="")
         for n in range(many):
@@ -344,7 +348,7 @@ def test_proposals_are_decided_by_keyboard(tmp_path: Path, new_tab: Callable[...
         page.keyboard.press("a")
         expect(page.locator(".review-detail")).to_contain_text("Everything is decided")
     with worlds.open(path, embedder=None) as world:
-        told = {one.why: one.status for one in world.proposals(status="any")}
+        told = {one.why: one.status for one in world.proposals.list(status="any")}
         assert told == {f"reason {n:03}": "rejected" if n % 4 == 3 else "accepted" for n in range(many)}
         assert world.count(None, "ex:p") == many - many // 4
 
@@ -537,8 +541,8 @@ def test_hostile_data_does_nothing_in_any_view(tmp_path: Path, new_tab: Callable
                 quads = [(trapped, RDFS.label, Literal(f"{trap} {kind}")), (trapped, RDF.type, URIRef(iri))]
                 world.add(quads, message=trap)
             named = (URIRef(f"{EX}t{n}"), RDFS.comment, Literal(trap))
-            world.propose(add=[named], why=trap, author=trap, kind=trap[:100])
-        world.propose(merge=[URIRef(iris[0] + "0"), URIRef(iris[1] + "0")], why=TRAPS[0])
+            world.proposals.add(add=[named], why=trap, author=trap, kind=trap[:100])
+        world.proposals.add(merge=[URIRef(iris[0] + "0"), URIRef(iris[1] + "0")], why=TRAPS[0])
         world.shapes.load(
             f'@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}shape> a sh:NodeShape ; sh:targetClass <{iris[0]}> ; '
             f'sh:message "{TRAPS[0]}" ; sh:property [ sh:path <{EX}none> ; sh:minCount 1 ; sh:name "{TRAPS[0]}" ; '

@@ -174,6 +174,8 @@ VIEWS: dict[str, dict[str, str | list[str]]] = {
     "review": {"review": ""},
     "health": {"health": ""},
     "bring": {"bring": ""},
+    "translate": {"translate": "", "within": f"class {EX}schema#Rover", "lang": ["en", "de"], "all": "1"},
+    "match": {"match": ""},
     "browse": {"browse": ""},
     "tree": {"browse": "http://www.w3.org/2000/01/rdf-schema#subClassOf"},
     "members": {"browse": f"{SCHEMA}Rover", "facet": f"{SCHEMA}agency"},
@@ -188,6 +190,8 @@ READY = {
     "edit": ".field",
     "new": ".new-form",
     "bring": ".beginning form",
+    "translate": ".translations input",
+    "match": ".match-form",
     "merge": ".rehearsal .diff",
     "review": ".review-group .item",
     "health": ".effect *",
@@ -201,7 +205,7 @@ READY = {
 
 
 def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab]) -> None:
-    """By rules of our own in windows of three sizes, and by those of axe-core in two of them, each in a theme."""
+    """By rules of our own in windows of three sizes, and by those of axe-core in two of them, in both themes."""
     tab = new_tab(viewport=WIDE)
     tab.expected.append("404")  # of a world without shapes
     for view, state in VIEWS.items():

@@ -24,7 +24,7 @@ _UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here
 
 
 def backup(connection: Connection, path: str) -> None:
-    """Write a complete copy of the world to a new file, as of now; see `World.backup`.
+    """Write a complete copy of the world to a new file, as of now; see `World.file.backup`.
 
     The pages are copied as one read transaction sees them, so nobody waits, and all indexes are in the copy as they
     are here. Reading the file itself would not do: closing a file takes away the locks that this process has on it.

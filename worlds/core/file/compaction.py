@@ -13,7 +13,7 @@ _SQL = statements("maintenance.sql")
 
 
 def compact(connection: Connection, embeddings: Embeddings, chunks: ChunkStore) -> None:
-    """Free unused space, and rebuild the derived indexes; see `World.compact`.
+    """Free unused space, and rebuild the derived indexes; see `World.file.compact`.
 
     Every step is kept as soon as it is done, and a second call does what is left after a crash. Between the last two
     steps the native vector index is missing; after a crash there, the next opening for writing builds it. Other

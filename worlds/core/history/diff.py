@@ -141,7 +141,7 @@ class Diff:
         return write_patch(self.removed.terms(), self.added.terms(), self._headers)
 
     def patch(self) -> str:
-        """The difference as an RDF Patch, as `World.apply_patch` takes it. Graphs without a quad have no row there."""
+        """The difference as an RDF Patch, for `World.revisions.apply`. Graphs without a quad have no row."""
         return "".join(self.pieces())
 
 

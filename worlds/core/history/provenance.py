@@ -94,7 +94,7 @@ class Provenances:
         self._history = history
 
     def of(self, triple: Sequence[Term | None], graph: GraphName | None) -> list[Provenance]:
-        """The provenance of the quads that match, removed ones too, oldest first; see `World.provenance`."""
+        """The provenance of the quads that match, removed ones too, oldest first; see `World.revisions.provenance`."""
         with self._connection.snapshot():
             ids = self._ids([*triple, graph])
             if ids is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ _LONGEST = 200  # characters
 class Tag(Record):
     """A name of a revision: when (in UTC), by whom and why it was given.
 
-    `forgotten` is whether history no longer reaches back to the revision (see `World.prune`).
+    `forgotten` is whether history no longer reaches back to the revision (see `World.revisions.prune`).
     """
 
     name: str
@@ -34,15 +33,18 @@ class Tag(Record):
     forgotten: bool = False
 
 
-@dataclass(eq=False, repr=False)
-class Revisions:
+class Tags:
     """The tags of one world's revisions. They are kept in its file, and name revisions at every door."""
 
-    _connection: Connection
-    _history: History
-    _gate: Gate
-    _now: Now
-    _require: Callable[[str], None]  # refuses settings, where a view does not allow them
+    def __init__(self, connection: Connection, history: History, gate: Gate, now: Now) -> None:
+        self._connection = connection
+        self._history = history
+        self._gate = gate
+        self._now = now
+
+    def _require(self, what: str) -> None:
+        """Refuse settings, with a ReadOnlyError, where a view does not allow them."""
+        raise NotImplementedError
 
     def tag(
         self, name: str, revision: Moment | None = None, *, author: str | None = None, message: str | None = None

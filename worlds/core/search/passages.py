@@ -44,7 +44,7 @@ class Passage(Record):
 
 
 def passage(connection: Connection, dictionary: Dictionary, id: int | str, around: int) -> Passage:
-    """See `World.chunk`."""
+    """See `World.sources.chunk`."""
     found = _urn(str(id))
     if found is None or isinstance(id, bool):
         raise ArgumentError(f"a chunk must be a number or urn:worlds:chunk:NUMBER, not {id!r}")

@@ -120,21 +120,20 @@ class TextPolicy:
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
     `statements` puts each quad between two entities into words of its own, "Ann works for Acme": True for all but
     types and owl:sameAs, or the predicates whose quads are.
-    `mentions` links texts to the entities that they name, as they are written (see `World.link_texts`): True for all
-    entities, or the classes whose instances are linked.
+    `mentions` links texts to the entities that they name, as they are written (see `World.curation.link_texts`): True
+    for all entities, or the classes whose instances are linked.
     `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
     a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
     tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.
 
     `iris` is what new IRIs are made from: a "namespace", and a "template" of what follows it, with {slug} (of a label;
-    the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.mint`.
+    the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.entities.mint`.
     `time_zone` is that of dates and times of facts that name none: "UTC", or a name such as "Europe/Berlin".
     `follow_merges` has what comes in under the name of an entity that was merged stand under the one that was kept.
     `memory_depth` is how many parts of a memory's scope, from 1 to 3, name its file; narrower scopes are graphs in it.
     `memory_sees` is what a memory sees of this world: "nothing", "vocabulary" (classes, predicates, labels, shapes and
     redirects) or "all".
-    `search` are options of `World.search` that hold in this world unless a call gives others, those of its ranking
-    beside the rest: {"limit": 20, "fusion": "rrf"}.
+    `search` are options of `World.search` that hold in this world unless a call gives others.
     `entailed` has the doors answer with the world's conclusions, but for exports, unless a call says otherwise.
     """
 

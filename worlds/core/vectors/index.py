@@ -138,7 +138,7 @@ class NativeIndex:
             self._connection.script(_VECTORS["drop_vector_index"])
 
     def build(self, progress: Progress | None) -> int:
-        """Build the index, as a part of the world; returns the number of vectors. See `World.build_vector_index`."""
+        """Build the index, as a part of the world; returns the number of vectors. See `World.file`."""
         connection = self._connection
         if connection.read_only:
             raise ReadOnlyError(f"{connection.path} was opened read-only")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyoxigraph as ox
+
 from worlds.graph.terms import GraphName
 
 
@@ -20,3 +22,10 @@ class View:
     revision: int | None = None
     time: int | None = None
     entailed: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The graphs as texts, as `World.only` takes them; None for all."""
+        if self.graphs is None:
+            return None
+        return tuple("default" if isinstance(graph, ox.DefaultGraph) else graph.value for graph in self.graphs)

@@ -124,10 +124,10 @@ def verbs_own(verb: str, *more: inspect.Parameter, help: str = "", **words: Any)
     """Make the command of a verb that needs no words but its row's, and the sentences of `help` after them."""
 
     def run(world: Any, **given: Any) -> Any:
-        return getattr(world, verb)(**gathered(given))
+        return VERBS[verb].of(world)(**gathered(given))
 
     run.__doc__ = help
-    command(verb, *more, **{"name": VERBS[verb].names.get("command", verb).replace("_", "-"), **words})(run)
+    command(verb, *more, **{"name": VERBS[verb].called("command").replace("_", "-"), **words})(run)
 
 
 def _options(

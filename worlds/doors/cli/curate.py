@@ -34,11 +34,11 @@ def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> Non
     ) -> Any:
         if by is not None:
             given["author"] = by
-        found = getattr(world, verb)(limit=limit or (_ALL if json or propose else _SHOWN), **given)
+        found = VERBS[verb].of(world)(limit=limit or (_ALL if json or propose else _SHOWN), **given)
         told = found.to_dict()
         if propose:
             try:
-                proposed = world.propose_all(found, author=author)
+                proposed = world.proposals.add_all(found, author=author)
             except KeyboardInterrupt as interrupt:
                 state = "the proposals made so far are kept; run the same command again"
                 raise Interrupted(state) from interrupt
@@ -65,7 +65,7 @@ def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> Non
         ),
         given("--propose", "Propose the remedy of each finding; see `worlds proposals`."),
         AUTHOR,
-        name=verb.replace("_", "-"),
+        name=VERBS[verb].called("command"),
         writes="propose",
         **words,
     )(run)
@@ -85,29 +85,29 @@ def _proposed(numbers: list[int], found: bool) -> str:
 
 
 _finder(
-    "contradictions",
-    given("--by NAME", VERBS["contradictions"].options["author"].help),
+    "curation.contradictions",
+    given("--by NAME", VERBS["curation.contradictions"].options["author"].help),
     help="The exit code is 1 if a declaration is contradicted.",
     waiting="reading",
     fails=lambda told: any(one["severity"] == "error" for one in told.get("findings", ())),
     examples=("worlds contradictions kb.db", "worlds contradictions kb.db --kind functional --by ann"),
 )
 _finder(
-    "duplicates",
-    given("--between GRAPH GRAPH", VERBS["duplicates"].options["between"].help, tuple[str, str]),
+    "curation.duplicates",
+    given("--between GRAPH GRAPH", VERBS["curation.duplicates"].options["between"].help, tuple[str, str]),
     help="The likeliest come first.",
     waiting="comparing",
     examples=("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),
 )
 _finder(
-    "suggest_links",
+    "curation.links",
     help="The surest come first.",
     waiting="reading",
     examples=("worlds suggest-links kb.db --type ex:Person",),
 )
 
 verbs_own(
-    "link_texts",
+    "curation.link_texts",
     EMBEDDER,
     help="`worlds policy kb.db mentions=true` keeps the links in step with writes.",
     waiting="reading",
@@ -118,11 +118,11 @@ verbs_own(
 _FORMATS = ("table", "json", "markdown", "html")
 _LEVELS = ("error", "warning", "info", "never")
 _DRAWN = 10  # points of a page
-_POINTS = f"{VERBS['report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
+_POINTS = f"{VERBS['curation.report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
 
 
 @command(
-    "report",
+    "curation.report",
     given("--points NUMBER", _POINTS, int, min=0, max=100),
     given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
     given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
@@ -136,7 +136,7 @@ def report(world: World, asked: Any) -> None:
             raise ValueError(f"{what} must be one of {', '.join(known)}, not {chosen!r}")
     with waiting("reading"):
         drawn = _DRAWN if asked.format == "html" else 0
-        found = world.report(points=drawn if asked.points is None else asked.points, after=asked.after)
+        found = world.curation.report(points=drawn if asked.points is None else asked.points, after=asked.after)
     if asked.json or asked.format == "json":
         text = dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n"
     elif asked.format == "table":

@@ -44,17 +44,20 @@ _UPDATE = given("[UPDATE]", "A SPARQL Update, or - for standard input.")
 
 
 @command(
-    "merge", EMBEDDER, nothing=_NOTHING, examples=("worlds merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",)
+    "curation.merge",
+    EMBEDDER,
+    nothing=_NOTHING,
+    examples=("worlds merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",),
 )
 def merge(world: World, kept: str, others: list[str], **given: Any) -> Any:
     """A merge can be taken back by `split`."""
-    return world.merge(kept, *others, **given)
+    return world.curation.merge(kept, *others, **given)
 
 
-@command("split", EMBEDDER, nothing=_NOTHING, examples=("worlds split kb.db 4 --author ann",))
+@command("curation.split", EMBEDDER, nothing=_NOTHING, examples=("worlds split kb.db 4 --author ann",))
 def split(world: World, **given: Any) -> Any:
     """Quads added since stay where they are, and are listed: somebody has to decide whose they are."""
-    change = world.split(**given)
+    change = world.curation.split(**given)
     unassigned = () if given["dry_run"] else change.unassigned
     if unassigned:
         count = len(unassigned)
@@ -95,7 +98,7 @@ def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
 
 
 @command(
-    "propose",
+    "proposals.add",
     *(_UPDATE, FILE),
     show=_print,
     examples=("worlds propose kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",),
@@ -105,11 +108,11 @@ def propose(world: World, update: str | None, *, file: str | None, **given: Any)
     sides = any(given[name] for name in ("add", "remove", "merge"))
     text = None if update is None and file is None and sides else given_query(update, file)
     given |= {name: read_quads(given[name]) for name in ("add", "remove", "relies_on")}
-    return world.propose(update=text, **{**given, "merge": given["merge"] or ()})
+    return world.proposals.add(update=text, **{**given, "merge": given["merge"] or ()})
 
 
 @command(
-    "amend",
+    "proposals.amend",
     given("PROPOSAL", "The number of a proposal.", int, name="id"),
     *(_UPDATE, FILE),
     show=_print,
@@ -119,7 +122,7 @@ def amend(world: World, id: int, update: str | None, *, file: str | None, **give
     """The change that it had stays in its discussion."""
     text = None if update is None and file is None else given_query(update, file)
     given |= {name: read_quads(given[name]) for name in ("add", "remove") if given[name] is not None}
-    return world.amend(id, update=text, **given)
+    return world.proposals.amend(id, update=text, **given)
 
 
 def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
@@ -134,7 +137,7 @@ def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
 
 
 @command(
-    "proposals",
+    "proposals.list",
     given("[PROPOSAL]", "Show this proposal.", int, name="number"),
     given("--csv", "Print a table to decide in, for `worlds decide`."),
     defaults={"limit": 100},
@@ -144,8 +147,8 @@ def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
 def proposals(world: World, number: int | None, *, csv: bool, **given: Any) -> Any:
     """With the number of a proposal, show it in full."""
     if number is not None:
-        return world.proposal(number)
-    listed = world.proposals(**given)
+        return world.proposals.get(number)
+    listed = world.proposals.list(**given)
     if csv:
         for told in listed.notes:
             note(told)
@@ -179,8 +182,8 @@ def _chosen(world: World, given: dict[str, Any]) -> dict[int, int]:
             raise typer.BadParameter("use --entity or --query, not both")
         asked["entity"] = _entities(world, given_query(query, None))
     if numbers:
-        return {number: world.proposal(number).version for number in numbers}
-    found = world.proposals(**asked)
+        return {number: world.proposals.get(number).version for number in numbers}
+    found = world.proposals.list(**asked)
     if found.uncalibrated:
         raise typer.BadParameter(f"{found.notes[-1]}; or choose them by --kind, --entity or their numbers")
     return {one.id: one.version for one in found}
@@ -197,7 +200,7 @@ def _entities(world: World, query: str) -> list[Any]:
 
 
 @command(
-    "accept",
+    "proposals.accept",
     *_CHOSEN,
     *(EMBEDDER, AUTHOR),
     defaults={"version": 1},
@@ -222,7 +225,9 @@ def accept(
     with _counting() as decided:
         for number, now in chosen.items():
             began = time.perf_counter()
-            change = world.accept(number, version=version if by_number else now, reviewer=reviewer or author, **given)
+            change = world.proposals.accept(
+                number, version=version if by_number else now, reviewer=reviewer or author, **given
+            )
             decided.append(number)
             finish(world, change, began, {"json": json, "embedder": embedder}, nothing=_NOTHING)
     if not chosen:
@@ -230,7 +235,7 @@ def accept(
 
 
 @command(
-    "reject",
+    "proposals.reject",
     *_CHOSEN,
     AUTHOR,
     empty="no open proposal matches all of these options",
@@ -239,7 +244,7 @@ def accept(
 def reject(world: World, *, author: str | None, reviewer: str | None, **given: Any) -> Any:
     """All of them are rejected or, after an error, none."""
     chosen = _chosen(world, given)
-    return {"proposals": world.reject_all(chosen, reviewer=reviewer or author, **given)}
+    return {"proposals": world.proposals.reject_all(chosen, reviewer=reviewer or author, **given)}
 
 
 @command(

@@ -120,18 +120,18 @@ def decide(
         row: dict[str, Any] = {"proposal": one.proposal, "decision": one.decision}
         try:
             if one.decision == "accept":
-                change = world.accept(
+                change = world.proposals.accept(
                     one.proposal, version=one.version, reviewer=reviewer, why=one.reason, force=force, dry_run=dry_run
                 )
                 row |= {"outcome": "accepted", "revision": None if dry_run else change.to_dict()["revision"]}
             else:
-                waiting = world.proposal(one.proposal)
+                waiting = world.proposals.get(one.proposal)
                 if waiting.version != one.version or waiting.status != "open":
                     raise ConflictError(
                         f"proposal {one.proposal} is {waiting.status}, at version {waiting.version} now"
                     )
                 if not dry_run:
-                    world.reject(one.proposal, one.reason, reviewer=reviewer)
+                    world.proposals.reject(one.proposal, one.reason, reviewer=reviewer)
                 row |= {"outcome": "rejected"}
         except (WorldsError, ArgumentError) as error:
             row |= {"outcome": "refused", "why": str(error)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    "add_document",
+    "sources.add_document",
     given("FILE...", "Documents, or folders of documents.", name="files"),
     given("--base IRI", "A document's IRI is this IRI and its name without the ending."),
     given("--iri IRI", "The IRI of the one document."),
@@ -64,7 +64,7 @@ def add_document(
             with world.transaction(author=author, message=message):
                 for place, (name, file) in enumerate(documents):
                     bar("add documents", place, len(documents))
-                    changes.append(world.add_document(name, file, **options, embed=False))
+                    changes.append(world.sources.add_document(name, file, **options, embed=False))
             state = f"all documents are added; some texts are not embedded yet: run `worlds embed {path}`"
             embedded = _embed(world, bar) if any(change.chunks for change in changes) else 0
     except KeyboardInterrupt as interrupt:
@@ -83,7 +83,7 @@ def _rehearsed(world: World, documents: list[tuple[str, Path]], options: dict[st
     """The changes that adding the documents would make."""
     with tried(world):
         for name, file in documents:
-            world.add_document(name, file, **options, embed=False)
+            world.sources.add_document(name, file, **options, embed=False)
         return world.diff(world.stats().last_revision)
 
 

@@ -54,20 +54,20 @@ def resolve(world: World, names: list[str], **given: Any) -> list[Resolution]:
 
 
 @command(
-    "form",
+    "entities.form",
     given("[IRI]", "The entity."),
     examples=("worlds form kb.db ex:metropolis", "worlds form kb.db --type ex:Film --json"),
 )
 def form(world: World, **given: Any) -> Any:
     """With --type and no entity, the form of a new one."""
-    found = world.form(**given)
+    found = world.entities.form(**given)
     if not found.fields:
         note("no fields are known: there is neither a shape nor another entity of these classes")
     return found
 
 
 @command(
-    "similar",
+    "entities.similar",
     given("--mode", "By meaning, where there are vectors, or by words.", Literal["vector", "text"], "vector"),
     given("--words", "The same as --mode text."),
     examples=("worlds similar kb.db ex:metropolis --type ex:Film",),
@@ -76,7 +76,7 @@ def similar(world: World, iri: str, *, mode: str, words: bool, json: bool, **giv
     """The exit code is 1 if the world has no quads about the entity."""
     if words or mode == "text":
         given["mode"] = "text"
-    hits = world.similar(iri, **gathered(given))
+    hits = world.entities.similar(iri, **gathered(given))
     if json:
         write_json(hits.to_dict(sql=False))
     else:
@@ -114,17 +114,17 @@ def _print_resolution(found: Resolution, prefixes: Mapping[str, str]) -> None:
 
 
 @command(
-    "mentions",
+    "entities.mentions",
     given("TEXT", "A text, a document's IRI, or '-' for standard input."),
     examples=("worlds mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'",),
 )
 def mentions(world: World, text: str, **given: Any) -> Any:
     """Positions are counted in characters."""
-    return world.mentions(read_stdin("a text") if text == "-" else text, **given)
+    return world.entities.mentions(read_stdin("a text") if text == "-" else text, **given)
 
 
 @command(
-    "verify",
+    "curation.verify",
     given(
         "SUBJECT PREDICATE OBJECT | WORDS",
         "A triple, of IRIs, prefixed names or names; or words, for which passages are found.",
@@ -139,4 +139,4 @@ def verify(world: World, claim: list[str], **given: Any) -> Any:
     """The exit code is 1 unless the claim is supported."""
     if len(claim) not in (1, 3):
         raise typer.BadParameter("give a triple (three arguments), or words (one argument, quoted)")
-    return world.verify(claim[0] if len(claim) == 1 else tuple(claim), **given)
+    return world.curation.verify(claim[0] if len(claim) == 1 else tuple(claim), **given)

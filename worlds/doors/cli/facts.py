@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from worlds.extras.curation.claims.receipt import Receipt
     from worlds.world import World
 
-_OF = VERBS["state"].options
+_OF = VERBS["facts.state"].options
 
 
 @command(
-    "state",
+    "facts.state",
     *(given(name.upper(), _OF[name].help) for name in ("subject", "predicate", "object")),
     given("--supersede", "End the other value of a functional predicate."),
     EMBEDDER,
@@ -31,7 +31,7 @@ _OF = VERBS["state"].options
 )
 def state(world: World, *, supersede: bool, **given: Any) -> Any:
     """The fact is asserted, and a reifier has its time; with `--to`, it has ended and is not asserted."""
-    return world.state(supersede="functional" if supersede else None, **given)
+    return world.facts.state(supersede="functional" if supersede else None, **given)
 
 
 def _print_receipt(receipt: Receipt, _: Mapping[str, str]) -> None:
@@ -45,7 +45,7 @@ def _print_receipt(receipt: Receipt, _: Mapping[str, str]) -> None:
 
 
 @command(
-    "tell",
+    "facts.tell",
     given("[SUBJECT PREDICATE OBJECT]", "A fact, its parts in words.", list[str], name="fact"),
     given("--file -f FILE", "Facts as JSON lines, one list a line; - is standard input."),
     given("--from TIME", "The time at which it began.", name="begun"),
@@ -78,7 +78,7 @@ def tell(
     if file and times:
         raise ArgumentError("--from, --to and --cites are for one fact; in a file, give each fact a fourth part")
     facts: list[Any] = [[*fact, times]] if fact else _lines(file or "-")
-    return world.tell(facts, **given)
+    return world.facts.tell(facts, **given)
 
 
 def _lines(file: str) -> list[Any]:

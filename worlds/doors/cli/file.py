@@ -57,7 +57,7 @@ def export(world: World, target: str, *, format: str | None, graph: str | None, 
 def backup(world: World, target: str) -> dict[str, Any]:
     """Write a complete copy of a world, while others go on using it."""
     with waiting(f"writing {target}"):
-        world.backup(target)
+        world.file.backup(target)
     return {"target": target, "bytes": Path(target).stat().st_size}
 
 
@@ -80,7 +80,7 @@ def restore(source: str, path: str) -> dict[str, Any]:
 
 
 @command(
-    "compact",
+    "file.compact",
     waiting="compacting",
     interrupted="nothing is lost; run `worlds compact {path}` for the rest",
     examples=("worlds compact kb.db",),
@@ -89,7 +89,7 @@ def compact(world: World, path: str) -> dict[str, Any]:
     """The sizes are in bytes."""
     began = time.perf_counter()
     before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
-    world.compact()
+    world.file.compact()
     after = os.path.getsize(path)  # noqa: PTH202
     return {"before": before, "after": after, "seconds": round(time.perf_counter() - began, 3)}
 
@@ -109,17 +109,17 @@ def vector_index(world: World, build: bool | None) -> dict[str, Any]:
     if build:
         try:
             with progress() as bar:
-                world.build_vector_index(progress=bar)
+                world.file.build_vector_index(progress=bar)
         except KeyboardInterrupt as interrupt:
             raise Interrupted("nothing was changed: the index is built as a whole or not at all") from interrupt
     elif build is False:
-        world.drop_vector_index()
+        world.file.drop_vector_index()
     stats = world.stats()
     return {"vector_index": stats.vector_index, "vectors": stats.vectors}
 
 
 verbs_own(
-    "publish",
+    "file.publish",
     *(AT, ENTAILED_TOO),
     waiting="publishing",
     help="The site opens from the disk, too. A further run writes only what differs; tags are its releases.",

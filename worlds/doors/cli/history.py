@@ -48,7 +48,7 @@ def _print_blame(found: Mapping[str, list[Provenance]], prefixes: Mapping[str, s
 
 
 @command(
-    "provenance",
+    "revisions.provenance",
     given("IRI", "The entity: an IRI, or a prefixed name.", name="entity"),
     given("--removed", "Include quads that were removed."),
     show=_print_blame,
@@ -56,7 +56,7 @@ def _print_blame(found: Mapping[str, list[Provenance]], prefixes: Mapping[str, s
 )
 def blame(world: World, entity: str, *, removed: bool, **given: Any) -> dict[str, list[Provenance]]:
     """The matches are the quads with the entity as their subject."""
-    return {"quads": [one for one in world.provenance(entity, **given) if removed or one.removed is None]}
+    return {"quads": [one for one in world.revisions.provenance(entity, **given) if removed or one.removed is None]}
 
 
 @command(
@@ -78,7 +78,7 @@ def patch(world: World, a: str, b: str | None) -> None:
 
 
 @command(
-    "apply_patch",
+    "revisions.apply",
     given("PATCH", "A file (.gz, .bz2, .zst), or - for standard input.", name="source"),
     EMBEDDER,
     nothing="nothing changed: the world has all changes of the patch already",
@@ -88,7 +88,7 @@ def apply(world: World, source: str, **given: Any) -> Any:
     """All of it is applied or, after an error, nothing."""
     if source == "-" and sys.stdin is not None and sys.stdin.isatty():
         note("reading a patch from the terminal; Ctrl-D ends it")
-    return world.apply_patch(source, **given)
+    return world.revisions.apply(source, **given)
 
 
 @command(
@@ -116,9 +116,9 @@ def prune(
         raise ValueError("name the revisions to forget: BEFORE, --keep and --keep-days, or --keep-all to keep all")
     held = len(world.history())
     if before is not None:
-        world.prune(at_moment(world, before))
+        world.revisions.prune(at_moment(world, before))
     else:
-        world.retention = replace(world.retention, revisions=keep, days=keep_days)
+        world.revisions.retention = replace(world.revisions.retention, revisions=keep, days=keep_days)
     left = world.history()
     return {"forgotten": held - len(left), "first": left[-1].revision if left else None}
 

@@ -58,8 +58,8 @@ def init(asked: Any) -> None:
                 with progress() as bar:
                     change = world.load(asked.sources, author=asked.author, embed=not asked.no_embed, progress=bar)
             named = bool(len(world)) and not world.count(graph="default")
-            world.default_graph = cast("Any", asked.default_graph or ("union" if named else "strict"))
-            graphs = len(world.graphs()), world.default_graph
+            world.file.default_graph = cast("Any", asked.default_graph or ("union" if named else "strict"))
+            graphs = len(world.graphs()), world.file.default_graph
             pending = world.stats().pending
             if change is not None and embedder != "none":
                 note_pending(world, change)

@@ -139,7 +139,7 @@ def purge(path: str, scope: str | None, memories: list[str] | None, *, prove: bo
 
 
 def _prove(path: Path, *, json: bool) -> None:
-    from worlds import prove
+    from worlds.records import prove
 
     proof = prove(sys.stdin.read().rstrip("\r\n"), path)
     found = proof.traces

@@ -60,7 +60,7 @@ def _print_rest(found: Any, shown: int) -> None:
 
 
 verbs_own(
-    "tree",
+    "entities.tree",
     given("[OF]", "The scheme, or the property.", name="of"),
     ENTAILED,
     show=_print_tree,
@@ -70,7 +70,7 @@ verbs_own(
     examples=("worlds tree kb.db", "worlds tree kb.db ex:Colours --parent ex:Red", "worlds tree kb.db rdfs:subClassOf"),
 )
 verbs_own(
-    "members",
+    "entities.members",
     ENTAILED,
     show=_print_members,
     help="The exit code is 1 if there are none.",
@@ -101,14 +101,14 @@ verbs_own(
     examples=("worlds describe kb.db ex:metropolis",),
 )
 verbs_own(
-    "timeline",
+    "facts.timeline",
     help="The exit code is 1 if the world has no quads about the entity.",
     empty=_UNKNOWN,
     fails=not_,
     examples=("worlds timeline kb.db ex:Acme",),
 )
 verbs_own(
-    "mint",
+    "entities.mint",
     given("[LABEL]", "The name of the entity."),
     help="`worlds policy WORLD iris=NAMESPACE` sets the beginning of new IRIs.",
     show=_print_iri,
@@ -128,20 +128,20 @@ verbs_own(
     ),
 )
 verbs_own(
-    "brief",
+    "questions.brief",
     *(_QUESTION, EMBEDDER, *VIEWS),
     help="The text is made for a language model that writes SPARQL.",
     show=_print_text,
     examples=("worlds brief kb.db 'How many films did Fritz Lang direct?' --budget 1000",),
 )
 verbs_own(
-    "decisions",
+    "curation.decisions",
     help="Decided proposals to merge, merges, and pairs of `worlds distinct`; the oldest come first.",
     empty="nothing was decided",
     examples=("worlds decisions kb.db --json",),
 )
 verbs_own(
-    "distinct",
+    "curation.distinct",
     help="It is kept as an owl:differentFrom.",
     examples=("worlds distinct kb.db ex:paris ex:paris-texas --author ann",),
 )
@@ -153,26 +153,26 @@ verbs_own(
     examples=("worlds undo kb.db 5 --author ann --message 'wrong file'",),
 )
 verbs_own(
-    "end",
-    given("--at TIME", VERBS["end"].options["at"].help),
+    "facts.end",
+    given("--at TIME", VERBS["facts.end"].options["at"].help),
     help="A named graph is the fourth term.",
     examples=("worlds end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",),
 )
 verbs_own(
-    "due",
+    "facts.due",
     help="`worlds carry-out` writes the changes.",
     empty="nothing is due",
     examples=("worlds due kb.db", "worlds due kb.db --json"),
 )
 verbs_own(
-    "carry_out",
+    "facts.carry_out",
     EMBEDDER,
     help="It is for a job that runs every night.",
     nothing="nothing is due",
     examples=("worlds carry-out kb.db --author night", "worlds carry-out kb.db --dry-run"),
 )
 verbs_own(
-    "reinstate",
+    "facts.reinstate",
     EMBEDDER,
     help="A named graph is the fourth term.",
     examples=("worlds reinstate kb.db ex:Acme ex:director ex:Ann",),

@@ -53,11 +53,11 @@ def policy(world: World, path: str, changes: list[str] | None) -> dict[str, Any]
     if given:
         world.policy = world.policy.changed(given, world.prefixes)
     if setting is not None:
-        world.default_graph = setting
+        world.file.default_graph = setting
     pending = world.stats().pending
     if pending and changes:
         note(f"{counted(pending, 'text')} without a vector; `worlds embed {path}` embeds")
-    return {**json_format.loads(world.policy.to_json()), _DEFAULT_GRAPH: world.default_graph}
+    return {**json_format.loads(world.policy.to_json()), _DEFAULT_GRAPH: world.file.default_graph}
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -20,7 +20,7 @@ _SHOWN = 20  # results, for people
 
 
 @command(
-    "validate",
+    "shapes.validate",
     given("[SHAPES]", "A file of SHACL shapes; else the world's own, see `worlds shapes`.", show_default=True),
     given("--limit -n N", f"The most results; by default {_SHOWN}, and all with --json or --turtle.", int, min=1),
     ENTAILED,
@@ -30,7 +30,7 @@ _SHOWN = 20  # results, for people
 def validate(world: World, shapes: str | None, *, limit: int | None, turtle: bool, json: bool, **given: Any) -> None:
     """The exit code is 1 if they do not conform, or a shape cannot be checked."""
     with waiting("validating"):
-        found = world.validate(shapes=shapes, **given)
+        found = world.shapes.validate(shapes=shapes, **given)
     if json:
         write_json(found.to_dict())
     elif turtle:
@@ -82,7 +82,7 @@ def shapes(
 
 
 @command(
-    "set_guard",
+    "shapes.set_guard",
     given("[SETTING]", "off, warn, queue or reject; without it the guard is shown."),
     name="guard",
     writes="setting",
@@ -95,5 +95,5 @@ def guard(world: World, setting: str | None, **given: Any) -> dict[str, str]:
     nothing. It is refused where a shape cannot be checked, unless it goes by the others (--partly).
     """
     if setting is not None:
-        world.set_guard(setting, **given)  # type: ignore[arg-type]  # it complains
-    return {"guard": world.guard}
+        world.shapes.set_guard(setting, **given)  # type: ignore[arg-type]  # it complains
+    return {"guard": world.shapes.guard}

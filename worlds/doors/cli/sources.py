@@ -29,7 +29,7 @@ _EDITS = given("--edits HOW", "The treatment of others' edits in its graph: refu
 
 
 @command(
-    "sync",
+    "sources.sync",
     given("[PLACE|NAME]", "A folder, a file or a URL, or the name of a source; else all.", name="place"),
     given("--name NAME", "The name of a new source."),
     given("--kind KIND", "documents, rdf or tables; else by the files' names."),
@@ -87,7 +87,7 @@ def _run(world: World, name: str | None, given: dict[str, Any], *, dry_run: bool
     began = time.perf_counter()
     try:
         with progress() as bar:
-            runs = world.sync(name, dry_run=dry_run, progress=bar, **given)
+            runs = world.sources.sync(name, dry_run=dry_run, progress=bar, **given)
     except KeyboardInterrupt as interrupt:
         raise Interrupted("finished sources are kept; run the same command again") from interrupt
     if json:

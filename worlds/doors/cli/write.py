@@ -78,7 +78,7 @@ def load(
 
 def _propose_map(world: World, tables: list[str], base: str | None) -> None:
     """Print the mapping of a table, or write the mappings of several tables beside them."""
-    found = world.propose_mapping(*tables, base=base)
+    found = world.sources.mappings(*tables, base=base)
     if len(found) == 1:
         write_json(found[0])
         return

@@ -45,7 +45,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Behind a value stands which revision said it, and in which graph: [r3 ex:graph]."""
         return described(service, tokens=token_budget, **given)
 
-    @tool(server, service, "form", "Form")
+    @tool(server, service, "entities.form", "Form")
     def form(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, FormShown]:
         """Call it before proposing quads of an entity."""
         return _form(service, tokens=token_budget, **given)
@@ -62,7 +62,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             return _revision(service, revision, given["limit"], token_budget)
         return _revisions(service, given, token_budget)
 
-    @tool(server, service, "provenance", "Who said what")
+    @tool(server, service, "revisions.provenance", "Who said what")
     def provenance(
         *, why: Proves = False, token_budget: Tokens = None, **given: Any
     ) -> Annotated[CallToolResult, Said]:
@@ -71,7 +71,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             raise ValueError("give the subject, the predicate, the object or the graph of the quads")
         return (_proof if why else _provenance)(service, given, token_budget)
 
-    @tool(server, service, "validate", "Validate")
+    @tool(server, service, "shapes.validate", "Validate")
     def validate(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Violations]:
         """It lists violations with focus node and reason."""
         return _violations(service, given["subjects"], token_budget)
@@ -188,7 +188,7 @@ def _revisions(service: Service, options: Mapping[str, Any], tokens: int | None)
 
 def _provenance(service: Service, options: Mapping[str, Any], tokens: int | None) -> CallToolResult:
     terms = service.terms()
-    found = [SaidShown.made_of(one, terms) for one in service.world.provenance(**options)]
+    found = [SaidShown.made_of(one, terms) for one in service.world.revisions.provenance(**options)]
     shown, notes = fitting(found, "quads", service.budget(tokens))
     if not found:
         notes.append("No quad matches, and none ever did.")
@@ -208,7 +208,7 @@ def _proof(service: Service, options: Mapping[str, Any], tokens: int | None) -> 
 
 
 def _violations(service: Service, subjects: list[str] | None, tokens: int | None) -> CallToolResult:
-    report = service.world.validate(subjects=subjects)
+    report = service.world.shapes.validate(subjects=subjects)
     found = [
         ViolationShown(severity=row[0], focus=row[1], path=row[2] or None, value=row[3] or None, message=row[4])
         for row in report.rows()
@@ -225,7 +225,9 @@ def _violations(service: Service, subjects: list[str] | None, tokens: int | None
 def _form(
     service: Service, *, iri: str | None, types: list[str] | None, language: str | None, tokens: int | None
 ) -> CallToolResult:
-    found = FormShown.made_of(service.world.form(iri, types=types, language=language), service.terms(), notes=[])
+    found = FormShown.made_of(
+        service.world.entities.form(iri, types=types, language=language), service.terms(), notes=[]
+    )
     fields, notes = fitting(found.fields, "fields", service.budget(tokens))
     if not found.fields:
         notes.append("No fields are known: there is neither a shape nor another entity of these classes.")

@@ -93,7 +93,7 @@ class Reported(BaseModel):
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    @tool(server, service, "mentions", "Entities that a text names")
+    @tool(server, service, "entities.mentions", "Entities that a text names")
     def mentions(
         *,
         text: Annotated[str, Field(description="The text, or the IRI of a document.")],
@@ -103,14 +103,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Each mention has a confidence."""
         if len(text) > _LONGEST:
             raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
-        found = service.world.mentions(text, **given)
+        found = service.world.entities.mentions(text, **given)
         terms, budget = service.terms(), service.budget(token_budget)
         budget.take("\n".join(found.notes), found.notes)
         shown, left = fitting([MentionShown.made_of(one, terms) for one in found], "mentions", budget)
         notes = [*found.notes, *left]
         return answer([*shown, *notes], Mentioned(mentions=shown, notes=notes))
 
-    @tool(server, service, "verify", "Verify a claim", "claim")
+    @tool(server, service, "curation.verify", "Verify a claim", "claim")
     def verify(
         *,
         subject: Annotated[str, Field(description="An entity: a prefixed name, an IRI, or a name.")],
@@ -122,31 +122,32 @@ def register(server: MCPServer[Any], service: Service) -> None:
         **given: Any,
     ) -> Annotated[CallToolResult, Verified]:
         """Only a rule that the world declares contradicts a claim, never that something is missing."""
-        found = service.world.verify((subject, predicate, object), **given)
+        found = service.world.curation.verify((subject, predicate, object), **given)
         return _verified(found, service.terms(), service.budget(token_budget))
 
-    @tool(server, service, "contradictions", "Contradictions", most={"limit": 500}, limit=20)
+    @tool(server, service, "curation.contradictions", "Contradictions", most={"limit": 500}, limit=20)
     def contradictions(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, FindingsAnswer]:
         """Contradictions are declared by OWL, SKOS and the world's shapes; unusual values are suggested by the data."""
-        return _found(service, service.world.contradictions(**given), token_budget)
+        return _found(service, service.world.curation.contradictions(**given), token_budget)
 
-    @tool(server, service, "duplicates", "Duplicates", most={"limit": 500}, limit=20)
+    @tool(server, service, "curation.duplicates", "Duplicates", most={"limit": 500}, limit=20)
     def duplicates(
         *,
         between: Annotated[
-            list[str] | None, Field(min_length=2, max_length=2, description=VERBS["duplicates"].options["between"].help)
+            list[str] | None,
+            Field(min_length=2, max_length=2, description=VERBS["curation.duplicates"].options["between"].help),
         ] = None,
         token_budget: Tokens = None,
         **given: Any,
     ) -> Annotated[CallToolResult, FindingsAnswer]:
         """`propose` takes a pair to merge."""
-        found = service.world.duplicates(between=between, **given)  # type: ignore[arg-type]
+        found = service.world.curation.duplicates(between=between, **given)  # type: ignore[arg-type]
         return _found(service, found, token_budget)
 
-    @tool(server, service, "report", "Report")
+    @tool(server, service, "curation.report", "Report")
     def report(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Reported]:
         """It gives counts, examples, and queries that give all."""
-        return _reported(service.world.report(**given), service, token_budget)
+        return _reported(service.world.curation.report(**given), service, token_budget)
 
 
 def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallToolResult:

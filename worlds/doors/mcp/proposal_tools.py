@@ -55,7 +55,7 @@ class Proposed(BaseModel):
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    @tool(server, service, "propose", "Propose a change")
+    @tool(server, service, "proposals.add", "Propose a change")
     def propose(
         *,
         why: Annotated[str, Field(description="The reason, with its source, for the reviewer's decision.")],
@@ -64,10 +64,10 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Look at `proposals` before, so that nothing is proposed twice."""
         quads = {name: given[name] or () for name in ("add", "remove", "relies_on", "merge")}
         _few(quads["add"], quads["remove"])
-        made = service.world.propose(why=why, **{**given, **quads})
+        made = service.world.proposals.add(why=why, **{**given, **quads})
         return _answer(f"Proposal {made.id} waits for a decision.", [_waiting(service.world, made.id)])
 
-    @tool(server, service, "propose_all", "Propose what findings ask for")
+    @tool(server, service, "proposals.add_all", "Propose what findings ask for")
     def propose_all(
         *,
         context: Context[Any, Any],
@@ -81,14 +81,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Findings that wait as proposals already are passed over."""
         world = service.world
         found: Any = (
-            world.duplicates(score=minimum, limit=limit)
+            world.curation.duplicates(score=minimum, limit=limit)
             if of == "duplicates"
-            else world.suggest_links(score=minimum, limit=limit)
+            else world.curation.links(score=minimum, limit=limit)
             if of == "links"
-            else world.contradictions(limit=limit)
+            else world.curation.contradictions(limit=limit)
         )
         follow = service.may(context, "write")
-        made = world.propose_all([one for one in found if one.score >= minimum], follow=follow, **given)
+        made = world.proposals.add_all([one for one in found if one.score >= minimum], follow=follow, **given)
         text = (
             f"{sum(one.status == 'open' for one in made)} of {len(made)} proposals wait for a decision."
             if made
@@ -96,7 +96,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         )
         return _answer(text, [_waiting(world, one.id) for one in made])
 
-    @tool(server, service, "amend", "Amend a proposal")
+    @tool(server, service, "proposals.amend", "Amend a proposal")
     def amend(
         *,
         context: Context[Any, Any],
@@ -106,13 +106,13 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Only its author, or a key that may write, can revise its change or confidence."""
         _few(given["add"] or (), given["remove"] or ())
         own = not service.may(context, "write")
-        made = service.world.amend(why=why, own=own, **given)
+        made = service.world.proposals.amend(why=why, own=own, **given)
         return _answer(f"Proposal {made.id} is amended.", [_waiting(service.world, made.id)])
 
-    @tool(server, service, "proposals", "List proposals", most={"limit": 100}, limit=_LISTED)
+    @tool(server, service, "proposals.list", "List proposals", most={"limit": 100}, limit=_LISTED)
     def proposals(**given: Any) -> Annotated[CallToolResult, Proposed]:
         """Look before you propose the same again."""
-        found = service.world.proposals(**given)
+        found = service.world.proposals.list(**given)
         shown = [ProposalAnswer.model_validate(one.to_dict()) for one in found]
         counted = f"{len(shown)} proposals." if shown else "There is no such proposal."
         return _answer(" ".join([counted, *(f"{note}." for note in found.notes)]), shown)
@@ -124,7 +124,7 @@ def _few(*sides: Collection[object]) -> None:
 
 
 def _waiting(world: World, number: int) -> ProposalAnswer:
-    return ProposalAnswer.model_validate(world.proposal(number).to_dict())
+    return ProposalAnswer.model_validate(world.proposals.get(number).to_dict())
 
 
 def _answer(text: str, found: list[ProposalAnswer]) -> CallToolResult:
@@ -152,10 +152,10 @@ def register_writes(server: MCPServer[Any], service: Service) -> None:
         """`undo` can take it back."""
         return _written(service, service.world.add(**given), "undo it by `undo`")
 
-    @tool(server, service, "tell", "State facts by name", idempotent=True)
+    @tool(server, service, "facts.tell", "State facts by name", idempotent=True)
     def tell(**given: Any) -> Annotated[CallToolResult, FactsTold]:
         """Names are resolved; what is sure is written, the rest is proposed with its candidates."""
-        found = FactsTold.made_of(service.world.tell(**given), service.terms())
+        found = FactsTold.made_of(service.world.facts.tell(**given), service.terms())
         head = f"Revision {found.revision} (undo it by `undo`)." if found.revision else "Nothing was written."
         return answer([head, *found.facts, *found.notes], found)
 
@@ -166,11 +166,11 @@ def register_writes(server: MCPServer[Any], service: Service) -> None:
         """Without `force` it is refused where later revisions changed the same quads."""
         return _written(service, service.world.undo(revision, **given), f"undoes {revision}")
 
-    @tool(server, service, "sync", "Bring sources in step", idempotent=True)
+    @tool(server, service, "sources.sync", "Bring sources in step", idempotent=True)
     def sync(**given: Any) -> Annotated[CallToolResult, Runs]:
         """The resource world://sources lists them."""
         terms = service.terms()
-        runs = [Run.made_of(one, terms) for one in service.world.sync(**given)]
+        runs = [Run.made_of(one, terms) for one in service.world.sources.sync(**given)]
         lines = [*runs, *(remark for one in runs for remark in (*one.errors, *one.notes))]
         return answer(lines or ["The world has no sources."], Runs(runs=runs))
 

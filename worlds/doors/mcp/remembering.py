@@ -19,9 +19,9 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 from rdflib import Literal, URIRef
 
-from worlds import Memory
 from worlds.doors.mcp.toolbox import Service
 from worlds.doors.mcp.tools import CONTEXT
+from worlds.records import Memory
 
 TOOLS = (
     *("create_entities", "create_relations", "add_observations"),

@@ -23,7 +23,7 @@ Question = Annotated[str, Field(description="The question.")]
 
 def _sources(world: World) -> str:
     """A line for each source; a scope has none."""
-    if world.scope is not None:
+    if world.file.view.graphs is not None:
         return "A scope has no sources."
     told = [
         f"{one.name} ({one.kind}) in {one.graph}: {one.files:,} files, {len(one.errors):,} errors, "

@@ -66,14 +66,16 @@ def register(server: MCPServer[Any], service: Service) -> None:
         facts = ContextAnswer(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
         return answer([found.text or "Nothing bears on it.", *notes], facts)
 
-    @tool(server, service, "brief", "Brief for a query")
+    @tool(server, service, "questions.brief", "Brief for a query")
     def brief(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Briefed]:
         """Call it before `sparql`: it has the names, the entities and the ranges that the query takes."""
-        found = service.at(as_of).brief(budget=service.most(token_budget) * 2 // 5, **given)  # it is there twice
+        found = service.at(as_of).questions.brief(
+            budget=service.most(token_budget) * 2 // 5, **given
+        )  # it is there twice
         query = found.answer.query if found.answer is not None else None
         return answer([found.text or "The world is empty."], Briefed(text=found.text, query=query))
 
-    @tool(server, service, "similar", "Similar entities", most={"limit": 100}, source="where")
+    @tool(server, service, "entities.similar", "Similar entities", most={"limit": 100}, source="where")
     def similar(
         *,
         mode: Annotated[
@@ -85,7 +87,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Their texts are compared."""
         if mode is not None:
             given["mode"] = mode
-        return _found(service, service.world.similar, given, token_budget, full_text=False)
+        return _found(service, service.world.entities.similar, given, token_budget, full_text=False)
 
     @tool(server, service, "resolve", "Resolve names", most={"limit": 20})
     def resolve(

@@ -57,18 +57,19 @@ class Service:
         self.allow_writes = allow_writes
         self.allow_proposals = allow_proposals or allow_writes
         self.hints = AgentHints(world)
-        world.pattern_timeout = PATTERN_SECONDS
+        world.file.pattern_timeout = PATTERN_SECONDS
         self._author = author
         self._limiter: anyio.CapacityLimiter | None = None
 
     def only(self, graphs: Sequence[str]) -> Service:
         """The same of the world seen through some of its graphs; Forbidden where none of them is seen here."""
-        mine = [graph for graph in graphs if self.world.scope is None or graph in map(str, self.world.scope)]
+        seen = self.world.file.view.names
+        mine = [graph for graph in graphs if seen is None or graph in seen]
         if not mine:
             raise Forbidden("this server shows none of the graphs of this key")
         made = copy.copy(self)
         made.world = seen_through(self.world, mine)
-        made.world.pattern_timeout = PATTERN_SECONDS
+        made.world.file.pattern_timeout = PATTERN_SECONDS
         made.hints = AgentHints(made.world)
         return made
 

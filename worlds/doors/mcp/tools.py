@@ -129,7 +129,7 @@ def tool(
         reads = row.effect == "reads"
         server.add_tool(
             run,
-            name=row.names.get("agents", verb),
+            name=row.called("agents"),
             title=title,
             description=" ".join([row.help, *(work.__doc__ or "").split()]),
             annotations=ToolAnnotations(

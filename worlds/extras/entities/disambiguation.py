@@ -71,7 +71,7 @@ class Resolver:
         exclude: object = None,
         where: object = None,
     ) -> list[Resolution]:
-        """See `World.resolve_all`: what names have in common is read once."""
+        """See `World.entities.resolve_all`: what names have in common is read once."""
         for name, context in asked:
             for what, text in (("name", name), ("context", context)):
                 if not isinstance(text, str) and not (what == "context" and text is None):

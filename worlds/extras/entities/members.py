@@ -91,7 +91,7 @@ class Listing:
         self, of: Any, *, facet: Sequence[Any], where: Any, subclasses: bool, offset: int, limit: int,
         language: str | None,
     ) -> Members:  # fmt: skip
-        """See `World.members`."""
+        """See `World.entities.members`."""
         check_limit(limit)
         check_limit(offset, "offset", 0)
         with self._core.connection.snapshot():

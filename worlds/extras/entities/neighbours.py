@@ -180,7 +180,7 @@ class Neighbours:
         return {str(one.iri): one for one in found}
 
     def neighbourhood(self, iri: Any, *, hops: int, limit: int) -> Neighbourhood:
-        """See `World.neighbourhood`."""
+        """See `World.entities.neighbourhood`."""
         check_limit(limit)
         check_hops(hops)
         with self._core.connection.snapshot():
@@ -219,7 +219,7 @@ class Neighbours:
         return rows[~np.isin(rows[:, 0], np.array(sorted(seen), dtype=np.int64))] if seen else rows
 
     def paths(self, start: Any, end: Any, *, hops: int, limit: int) -> list[Path]:
-        """See `World.paths`."""
+        """See `World.entities.paths`."""
         check_limit(limit)
         check_hops(hops)
         with self._core.connection.snapshot():

@@ -59,7 +59,7 @@ class Minting:
         key: str | None,
         taken: Collection[str] | None = None,
     ) -> Minted:
-        """See `World.mint`; with IRIs that are `taken`, the label means nobody who is there, and is not looked up."""
+        """See `World.entities.mint`; with IRIs that are `taken`, the label means a new entity, and is not resolved."""
         template = iris.get("template", "{slug}")
         wanted = set(_name.findall(template))
         if label is None and wanted & {"slug", "hash"}:

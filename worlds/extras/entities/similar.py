@@ -35,7 +35,7 @@ class SimilarEntities:
         self._core = core
 
     def find(self, iri: Any, *, limit: int, **options: Any) -> SearchResults:
-        """See `World.similar`."""
+        """See `World.entities.similar`."""
         check_limit(limit)
         exclude = dict(options.pop("exclude", None) or {})
         subjects = exclude.get("subjects", ())

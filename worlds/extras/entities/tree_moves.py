@@ -45,7 +45,7 @@ class Moving:
         self._trees = trees
 
     def move(self, entity: Any, to: Any, of: str, away: Any) -> Move:
-        """See `World.moving`."""
+        """See `World.entities.moving`."""
         with self._core.connection.snapshot():
             shape = self._trees.shape(of)
             moved, target, left = (None if one is None else self._number(one) for one in (entity, to, away))

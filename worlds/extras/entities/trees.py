@@ -122,7 +122,7 @@ class Trees:
     def tree(
         self, of: str | None, parent: Any, matching: str | None, offset: int, limit: int, language: str | None
     ) -> Tree:
-        """See `World.tree`."""
+        """See `World.entities.tree`."""
         check_limit(limit)
         check_limit(offset, "offset", 0)
         if of is None and not (parent is None and matching is None):

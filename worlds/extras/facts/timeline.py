@@ -112,7 +112,7 @@ class Timelines:
         self._validity = validity
 
     def of(self, entity: Term) -> Timeline:
-        """See `World.timeline`."""
+        """See `World.facts.timeline`."""
         rows = self._rows(entity)
         facts = self._facts(rows)
         order = sorted(range(len(rows)), key=lambda at: _order(rows[at], facts[at]))

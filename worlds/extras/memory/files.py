@@ -214,7 +214,7 @@ class Memories:
     def backup(self, path: str) -> None:
         """Copy the files into the folder of the memories of a world at another path, each as of now."""
         for home, world in self._each(Path(path + MEMORIES)):
-            world.backup(Path(path + MEMORIES) / f"{file_of(home)}{SUFFIX}")
+            world.file.backup(Path(path + MEMORIES) / f"{file_of(home)}{SUFFIX}")
 
     def _each(self, folder: Path) -> Iterator[tuple[Scope, Any]]:
         """The homes that have a file here, with their worlds; the folder is made for the first write."""

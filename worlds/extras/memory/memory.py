@@ -261,11 +261,11 @@ class Memory(Recalling):
         return writing.change, len(outlived), receipt
 
     def tell(self, facts: Iterable[object], *, cites: object = None, **options: Any) -> Any:
-        """State facts by the names of things in this memory, as `World.tell` does; `cites` are sources of all."""
+        """State facts by the names of things in this memory, as `World.facts.tell` does; `cites` are sources of all."""
         sources = list(listed(cites or []))
         given = [_citing(fact, sources) if sources else fact for fact in facts]
         self._memories.world(self._home, make=True, see=True)
-        return self.world.tell(given, **options)
+        return self.world.facts.tell(given, **options)
 
     def _turns(self, told: Any, role: str | None, session: str | None) -> list[tuple[str | None, str, ox.NamedNode]]:
         """The roles and texts of what is told, with the datatypes of the roles."""
@@ -324,7 +324,7 @@ class Memory(Recalling):
                 quad = ox.Quad(memory, ABOUT, to_oxigraph(candidate.iri), self._name)
                 why = f"{name!r} may mean {candidate.label or candidate.iri}"
                 confidence = candidate.confidence
-                found = self.world.propose(add=[quad], kind="link", why=why, confidence=confidence, author=author)
+                found = self.world.proposals.add(add=[quad], kind="link", why=why, confidence=confidence, author=author)
                 made.append(found.id)
         return tuple(made)
 
@@ -398,8 +398,8 @@ class Memory(Recalling):
                     forget_unused(world._core.connection)
                 world._core.dictionary.forget()
                 if world.replica is None:  # a server rebuilds its own
-                    world.compact()
-            others = Keeping(world).beneath(self._name.value) or world.proposals(status="any", limit=1)
+                    world.file.compact()
+            others = Keeping(world).beneath(self._name.value) or world.proposals.list(status="any", limit=1)
         if purge and everything and not others and self.scope == self._home:
             self._memories.remove(self._home)
         told = elsewhere(self._asked) if purge else ()

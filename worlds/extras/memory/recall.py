@@ -19,7 +19,7 @@ from worlds.core.quads.dictionary import json_ids
 from worlds.core.quads.namespaces import listed
 from worlds.core.quads.rows import find_quads
 from worlds.core.search.hits import Hit
-from worlds.core.search.options import Ranking, spread
+from worlds.core.search.options import Ranking
 from worlds.core.search.sequences import Sequence as InSequence
 from worlds.errors import ArgumentError
 from worlds.extras.entities.context import Context
@@ -161,11 +161,11 @@ class Recalling:
         if session is not None:
             inside = f"?subject {SESSION} {session_iri(self._name, session)}"
             options["where"] = f"{inside} . {search['where']}" if search.get("where") else inside
-        keep = self.keep
-        if keep.half_life is not None and "decay" not in spread(search):
+        keep, ranking = self.keep, search.get("ranking") or Ranking()
+        if keep.half_life is not None and ranking.decay is None:
             age = {"predicate": CREATED.value, "half_life": keep.half_life}
             lasting = [CLASSES[one].value for one in keep.evergreen]
-            options["ranking"] = replace(search.get("ranking") or Ranking(), decay={**age, "evergreen_types": lasting})
+            options["ranking"] = replace(ranking, decay={**age, "evergreen_types": lasting})
         if not documents:
             options = {"predicates": TEXT.value, **options}
         exclude = dict(search.get("exclude") or {})

@@ -43,7 +43,7 @@ _OF_MEMBERS = {RDF + "type", SKOS + "inScheme", SKOS + "topConceptOf"}
 
 @dataclass(frozen=True, slots=True)
 class Published(Record):
-    """The outcome of `World.publish`: files written, left as they were, and removed.
+    """The outcome of `World.file.publish`: files written, left as they were, and removed.
 
     `concepts` is the number of pages of concepts, `languages` are those of the labels. `notes` name files of an earlier
     run that are gone from the site but were edited since, and stay.
@@ -66,7 +66,7 @@ class Publishing:
         self._trees = trees
 
     def publish(self, target: Path, scheme: object, title: str | None, language: str | None) -> Published:
-        """See `World.publish`."""
+        """See `World.file.publish`."""
         core = self._core
         with core.connection.snapshot():
             vocabularies = Vocabularies(core, self._trees)

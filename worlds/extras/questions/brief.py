@@ -81,7 +81,7 @@ class Briefs:
         self._known = known
 
     def brief(self, question: str, budget: int) -> Brief:
-        """See `World.brief`."""
+        """See `World.questions.brief`."""
         if not isinstance(question, str):
             raise TypeError(f"a question must be a str, not {type(question).__name__}")
         check_limit(budget, "budget")

@@ -49,7 +49,7 @@ class ShapeChecker:
     def validate(
         self, subjects: Sequence[Any] | None, shapes: object, timeout: float | None = None
     ) -> ValidationReport:
-        """The results of validating all targets, or the targets among `subjects`; see `World.validate`."""
+        """The results of validating all targets, or the targets among `subjects`; see `World.shapes.validate`."""
         clock = ValidationClock(timeout)
         given = None if shapes is None else ShapesGraph(_triples(shapes))
         with self._core.connection.snapshot():

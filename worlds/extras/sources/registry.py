@@ -47,8 +47,17 @@ class Sources(Sequence[WorldSource]):
 
     def __init__(self, core: Core, store: SourceStore, ownership: Ownership) -> None:
         self._core = core
-        self._store = store
+        self._kept = store
         self._ownership = ownership
+
+    def _require(self, what: str) -> None:
+        """Refuse, with a ReadOnlyError, what a view does not allow."""
+        raise NotImplementedError
+
+    @property
+    def _store(self) -> SourceStore:
+        self._require("sources")
+        return self._kept
 
     def __getitem__(self, name: Any) -> Any:
         """A source, by its name or its place; ArgumentError for a name that there is not."""

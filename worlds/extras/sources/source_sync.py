@@ -132,7 +132,7 @@ class Syncing:
         dry_run: bool,
         progress: Progress | None,
     ) -> Synced:
-        """See `World.sync`."""
+        """See `World.sources.sync`."""
         self._store.require_trusted(source)
         run = self._look(source, again=again)
         fingerprint = _fingerprint(run.found)

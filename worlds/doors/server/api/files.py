@@ -73,7 +73,7 @@ def _loading(
     if isinstance(given, bytes):
         ending = name.rpartition(".")[2].lower()
         return {**options, "source": given, "format": EXTENSIONS[ending], "base": base, "max_unpacked": _UNPACKED}
-    return {**options, "source": given, "mapping": mapping or world.propose_mapping(given, base=base)[0]}
+    return {**options, "source": given, "mapping": mapping or world.sources.mappings(given, base=base)[0]}
 
 
 @job("try_file", write=True, unlimited=False)
@@ -118,10 +118,10 @@ def _first_rows(world: World, path: Path, mapping: Mapping[str, Any]) -> dict[st
 
 def _violations(world: World, loading: Mapping[str, Any], subjects: Sequence[Any]) -> ValidationReport:
     """The violations of subjects that a load would bring."""
-    known = set(map(_key, world.validate(subjects=subjects)))
+    known = set(map(_key, world.shapes.validate(subjects=subjects)))
     with contextlib.suppress(TakenBackError), world.transaction(guard="off"):
         world.load(**loading)
-        report = world.validate(subjects=subjects)
+        report = world.shapes.validate(subjects=subjects)
         raise TakenBackError
     fresh = [one for one in report if _key(one) not in known]
     return ValidationReport(fresh, (), world.prefixes, report.left_out)

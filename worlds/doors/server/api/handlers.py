@@ -172,15 +172,15 @@ async def _propose_all(request: Request, given: Given) -> Given:
 
 _PREPARED: Mapping[str, Callable[[Request, Given], Awaitable[Given]]] = {
     "search": _search,
-    "similar": _similar,
-    "resolve_all": _resolve_all,
-    "verify": _verify,
-    "provenance": _provenance,
+    "entities.similar": _similar,
+    "entities.resolve_all": _resolve_all,
+    "curation.verify": _verify,
+    "revisions.provenance": _provenance,
     "quads": _quads,
-    "propose": _propose,
-    "propose_all": _propose_all,
-    "amend": _amend,
-    "accept": _accept,
+    "proposals.add": _propose,
+    "proposals.add_all": _propose_all,
+    "proposals.amend": _amend,
+    "proposals.accept": _accept,
 }
 """Functions that check the values of a request, and turn them into the arguments of a job."""
 

@@ -73,11 +73,11 @@ def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[
     return encoded(document)
 
 
-@job("similar")
+@job("entities.similar")
 def similar(world: World, *, iri: str, **options: Any) -> bytes:
-    """`World.similar`; NotFound for an unknown entity."""
+    """`World.entities.similar`; NotFound for an unknown entity."""
     _require_known(iri, world.describe(iri, limit=1))
-    return _hits(world, world.similar(iri, **gathered(options)), facets=False, options=options)
+    return _hits(world, world.entities.similar(iri, **gathered(options)), facets=False, options=options)
 
 
 @job("describe")
@@ -93,16 +93,16 @@ def _require_known(iri: str, found: Description) -> None:
         raise NotFound(f"the world has no quads about {iri!r}")
 
 
-@job("resolve_all")
+@job("entities.resolve_all")
 def resolve_all(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
-    """`World.resolve_all`."""
-    return [one.to_dict() for one in world.resolve_all(names, **options)]
+    """`World.entities.resolve_all`."""
+    return [one.to_dict() for one in world.entities.resolve_all(names, **options)]
 
 
 @job("validate_post")
 def validate_post(world: World, *, shapes: str, subjects: Sequence[str] | None = None) -> bytes:
-    """`World.validate` with shapes that are given as Turtle."""
-    return encoded(world.validate(shapes=shapes.encode(), subjects=subjects).to_dict())
+    """`World.shapes.validate` with shapes that are given as Turtle."""
+    return encoded(world.shapes.validate(shapes=shapes.encode(), subjects=subjects).to_dict())
 
 
 @job("broken_questions")
@@ -134,17 +134,17 @@ def bind(world: World, *, author: str | None, prefix: str, iri: str) -> dict[str
 
 @job("policy")
 def policy(world: World) -> dict[str, Any]:
-    """`World.policy` and `World.default_graph`."""
-    return {**json.loads(world.policy.to_json()), "default_graph": world.default_graph}
+    """`World.policy` and `World.file.default_graph`."""
+    return {**json.loads(world.policy.to_json()), "default_graph": world.file.default_graph}
 
 
 @job("change_policy", write=True)
 def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) -> dict[str, Any]:
     """Changes some of it; gives all."""
-    setting = changes.pop("default_graph", world.default_graph)
+    setting = changes.pop("default_graph", world.file.default_graph)
     if changes:
         world.policy = world.policy.changed(changes, world.prefixes)
-    world.default_graph = setting
+    world.file.default_graph = setting
     return policy(world)
 
 
@@ -277,7 +277,7 @@ def rehearsal(
         raise ArgumentError("give quads or an update, entities to merge, or a revision to undo: one of them")
     change: dict[str, Any] = {}
     if merge:
-        found = world.merge(*merge, dry_run=True)
+        found = world.curation.merge(*merge, dry_run=True)
     elif undo:
         found = world.undo(undo, dry_run=True)
     elif update:
@@ -289,7 +289,7 @@ def rehearsal(
     if form is not None and change:
         with contextlib.suppress(TakenBackError), world.transaction():
             world.edit(**change)
-            filled = world.form(form, language=language)
+            filled = world.entities.form(form, language=language)
             raise TakenBackError
     return encoded(Rehearsal(**first_quads(found, limit), notes=found.notes, form=filled).to_dict())
 
@@ -303,10 +303,10 @@ def quads(
     return world.edit(author=author, embed=False, **given).to_dict()
 
 
-@job("merge", write=True)
+@job("curation.merge", write=True)
 def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> Any:
-    """`World.merge`."""
-    return world.merge(kept, *others, author=author, **options).to_dict()
+    """`World.curation.merge`."""
+    return world.curation.merge(kept, *others, author=author, **options).to_dict()
 
 
 OWNERS = ("place", "user", "password_variable", "hosts", "mapping")
@@ -353,22 +353,22 @@ def forget_question(world: World, *, question: str, author: str | None) -> Any:
     return world.questions.remove(question, author=author).to_dict()
 
 
-@job("proposal")
+@job("proposals.get")
 def proposal(world: World, *, id: int) -> dict[str, Any]:
-    """`World.proposal`, with the version that the answer's tag names."""
-    return world.proposal(id).to_dict()
+    """`World.proposals.get`, with the version that the answer's tag names."""
+    return world.proposals.get(id).to_dict()
 
 
 @job("found")
 def found(world: World, *, of: str, **options: Any) -> list[Any]:
     """The findings of a verb, for `propose_all`."""
-    return list(getattr(world, of)(**options))
+    return list(VERBS[of].of(world)(**options))
 
 
-@job("propose_all", write=True, unlimited=False)
+@job("proposals.add_all", write=True, unlimited=False)
 def propose_all(world: World, *, author: str | None, findings: Sequence[Any], follow: bool) -> dict[str, Any]:
-    """`World.propose_all`."""
-    made = [one.to_dict() for one in world.propose_all(findings, author=author, follow=follow)]
+    """`World.proposals.add_all`."""
+    made = [one.to_dict() for one in world.proposals.add_all(findings, author=author, follow=follow)]
     return {"proposals": made, "total": len(made), "notes": []}
 
 
@@ -384,12 +384,12 @@ def _job_of(verb: Verb) -> None:
 
     def told(world: World, options: Mapping[str, Any]) -> dict[str, Any]:
         quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
-        if options.get("scope") and world.scope is None:  # there or not
+        if options.get("scope") and world.file.view.graphs is None:  # there or not
             raise ReadOnlyError("a memory is for who has a scope that names it", kind="scope")
-        found = getattr(world, verb.name)(**gathered({**options, **quads}))
-        if verb.name not in _NAMES:
+        found = verb.of(world)(**gathered({**options, **quads}))
+        if verb.method not in _NAMES:
             return found.to_dict()  # type: ignore[no-any-return]
-        return {_NAMES[verb.name]: [one.to_dict() for one in found] if isinstance(found, list) else found}
+        return {_NAMES[verb.method]: [one.to_dict() for one in found] if isinstance(found, list) else found}
 
     def read(world: World, **options: Any) -> bytes:
         return encoded(told(world, options))
@@ -402,8 +402,12 @@ def _job_of(verb: Verb) -> None:
 
 
 for _name in """
-    accept amend brief carry_out chunk context contradictions decisions distinct due duplicates end form history labels
-    link_texts members mentions mint moving proposals propose provenance reinstate reject report resolve schema split
-    state suggest_links sync tell timeline tree validate verify
+    context history labels resolve schema
+    curation.contradictions curation.decisions curation.distinct curation.duplicates curation.link_texts curation.links
+    curation.report curation.split curation.verify
+    entities.form entities.members entities.mentions entities.mint entities.moving entities.tree
+    facts.carry_out facts.due facts.end facts.reinstate facts.state facts.tell facts.timeline
+    proposals.accept proposals.add proposals.amend proposals.list proposals.reject
+    questions.brief revisions.provenance shapes.validate sources.chunk sources.sync
 """.split():  # noqa: SIM905
     _job_of(VERBS[_name])

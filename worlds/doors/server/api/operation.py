@@ -117,7 +117,7 @@ def of(
 ) -> Operation:
     """The operation of a verb, with its options except the ones to leave out, and with `extra` ones."""
     row = VERBS[verb]
-    name, options = name or row.names.get("http", verb), (*options_of(verb, *leave), *extra)
+    name, options = name or row.called("http"), (*options_of(verb, *leave), *extra)
     return operation(name, at, help or row.help, told, schema, *options, **{"job": verb, "level": row.level, **more})
 
 

@@ -10,6 +10,7 @@ from worlds.doors.server.api.files import MOST_FILE
 from worlds.doors.server.api.operation import BESIDE, SEVERAL, Operation, ResponseSchema, of, operation
 from worlds.doors.server.api.parameters import AS_OF, ENTAILED, Parameter, options_of
 from worlds.doors.server.api.protocol_operations import protocol_operations
+from worlds.verbs.table import VERBS
 
 _FACETS = Parameter("facets", "boolean", "Count the types, predicates, graphs and languages.", default=False)
 _NAMES_SCHEMA = {
@@ -130,30 +131,37 @@ def _asked() -> tuple[Operation, ...]:
             AS_OF,
             ENTAILED,
         ),
-        of("brief", "GET /brief", "The text, and its parts.", "Brief", AS_OF, ENTAILED),
+        of("questions.brief", "GET /brief", "The text, and its parts.", "Brief", AS_OF, ENTAILED),
         of("describe", "GET /entities/{iri}", "The description.", "Description", AS_OF, ENTAILED),
-        of("chunk", "GET /chunks/{id}", "The passage.", "Passage"),
-        of("timeline", "GET /timeline", "The facts and their intervals.", "Timeline"),
-        of("mint", "GET /mint", "The IRI, and whether it is new.", "Minted"),
-        of("tree", "GET /tree", "The entities, from A to Z.", "Tree", AS_OF, ENTAILED),
-        of("members", "GET /members", "The members, and their number.", "Members", AS_OF, ENTAILED),
-        of("moving", "GET /moving", "The quads to add and remove.", "Move"),
-        of("similar", "GET /similar", "A hit for each entity.", "SearchResults"),
+        of("sources.chunk", "GET /chunks/{id}", "The passage.", "Passage"),
+        of("facts.timeline", "GET /timeline", "The facts and their intervals.", "Timeline"),
+        of("entities.mint", "GET /mint", "The IRI, and whether it is new.", "Minted"),
+        of("entities.tree", "GET /tree", "The entities, from A to Z.", "Tree", AS_OF, ENTAILED),
+        of("entities.members", "GET /members", "The members, and their number.", "Members", AS_OF, ENTAILED),
+        of("entities.moving", "GET /moving", "The quads to add and remove.", "Move"),
+        of("entities.similar", "GET /similar", "A hit for each entity.", "SearchResults"),
         of("resolve", "GET /resolve", "The candidates.", "Resolution"),
-        of("resolve_all", "POST /resolve", "One for each name, in order.", "Resolutions", _NAMES, leave=("names",)),
+        of(
+            "entities.resolve_all",
+            "POST /resolve",
+            "One for each name, in order.",
+            "Resolutions",
+            _NAMES,
+            leave=("names",),
+        ),
         of("labels", "POST /labels", "The labels, by IRI.", "Labels"),
-        of("form", "GET /form", "The fields, with their values.", "Form"),
+        of("entities.form", "GET /form", "The fields, with their values.", "Form"),
         of("stats", "GET /stats", "The figures.", "Stats"),
         of("schema", "GET /schema", "Classes, predicates, graphs and languages.", "Schema", ENTAILED),
-        of("mentions", "POST /mentions", "The mentions, in the order of the text.", "Mentions"),
-        of("suggest_links", "GET /links", "The links, the surest first.", "Links"),
-        of("contradictions", "GET /contradictions", "The findings, the gravest first.", "Findings", **_FEW),
-        of("decisions", "GET /decisions", "The decisions, the oldest first.", "Decisions"),
-        of("duplicates", "GET /duplicates", "The pairs, the likeliest first.", "Duplicates", **_FEW),
-        of("report", "GET /report", "Checks with counts, examples and queries.", "WorldReport"),
-        of("verify", "POST /verify", "The outcome, and the evidence.", "Verification"),
-        of("validate", "GET /validate", *found, ENTAILED),
-        of("validate", "POST /validate", *found, _SHAPES, help=other, **post),
+        of("entities.mentions", "POST /mentions", "The mentions, in the order of the text.", "Mentions"),
+        of("curation.links", "GET /links", "The links, the surest first.", "Links"),
+        of("curation.contradictions", "GET /contradictions", "The findings, the gravest first.", "Findings", **_FEW),
+        of("curation.decisions", "GET /decisions", "The decisions, the oldest first.", "Decisions"),
+        of("curation.duplicates", "GET /duplicates", "The pairs, the likeliest first.", "Duplicates", **_FEW),
+        of("curation.report", "GET /report", "Checks with counts, examples and queries.", "WorldReport"),
+        of("curation.verify", "POST /verify", "The outcome, and the evidence.", "Verification"),
+        of("shapes.validate", "GET /validate", *found, ENTAILED),
+        of("shapes.validate", "POST /validate", *found, _SHAPES, help=other, **post),
     )
 
 
@@ -166,7 +174,7 @@ def _kept() -> tuple[Operation, ...]:
     details, policy = ("The revision and its quads.", "RevisionDetails"), ("All of it, as it is then.", "Policy")
     return (
         of("history", "GET /history", "The revisions.", "Entries", defaults={"limit": 50}),
-        of("provenance", "GET /provenance", "The quads, each with its revisions.", "Provenances"),
+        of("revisions.provenance", "GET /provenance", "The quads, each with its revisions.", "Provenances"),
         operation("revision", "GET /history/{revision}", "Show a revision with its quads.", *details, _REVISION, limit),
         of("undo", "POST /history/{revision}/undo", *changed, **_DECIDE),
         operation("tags", "GET /tags", "List the tags of revisions.", "The tags, by their revisions.", "Tags"),
@@ -188,7 +196,7 @@ def _kept() -> tuple[Operation, ...]:
         operation("broken_questions", "GET /questions/broken", _BROKEN, "The questions.", "BrokenQuestions"),
         operation("keep_question", "POST /questions", _KEEP, *revision, *_KEPT, level="write"),
         operation("forget_question", "DELETE /questions", _FORGET, *revision, _QUESTION, level="write"),
-        of("sync", "POST /sync", "The outcome of each run.", "Runs", **_DECIDE),
+        of("sources.sync", "POST /sync", "The outcome of each run.", "Runs", **_DECIDE),
         Operation("page", "GET", "", "The web page of the world.", None, **_PAGE),
     )
 
@@ -201,31 +209,43 @@ def _curated() -> tuple[Operation, ...]:
     undo = Parameter("undo", "integer", "A revision to take back.", least=1, most=2**31 - 1)
     form = Parameter("form", "text", "An entity, whose form is returned as it would be.", most=10_000)
     language = Parameter("language", "text", "The reader's language, for the form.", most=100)
-    tried = (*options_of("propose", "why", "confidence", "kind", "relies_on", "again"), undo, form, language, limit)
+    tried = (
+        *options_of("proposals.add", "why", "confidence", "kind", "relies_on", "again"),
+        undo,
+        form,
+        language,
+        limit,
+    )
     change, remark = ("add", "remove", "update"), {"name": "remark", "help": "Comment on a proposal.", **_DECIDE}
     trial = "Show the difference that a change would make; nothing is written."
     return (
-        of("merge", "POST /merge", *changed),
-        of("split", "POST /history/{revision}/split", "The change, and the quads added since.", "Split", **_DECIDE),
-        of("distinct", "POST /distinct", *changed),
-        of("link_texts", "POST /links/texts", *changed, **_DECIDE),
-        of("state", "POST /facts", *changed),
-        of("tell", "POST /facts/tell", "The outcome of each fact.", "Receipt"),
-        of("end", "POST /facts/end", *changed),
-        of("reinstate", "POST /facts/reinstate", *changed),
-        of("due", "GET /facts/due", "The facts, the earliest first.", "DueFacts"),
-        of("carry_out", "POST /facts/carry-out", *changed, **_DECIDE),
-        of("propose", "POST /proposals", *proposed, status=201),
+        of("curation.merge", "POST /merge", *changed),
+        of(
+            "curation.split",
+            "POST /history/{revision}/split",
+            "The change, and the quads added since.",
+            "Split",
+            **_DECIDE,
+        ),
+        of("curation.distinct", "POST /distinct", *changed),
+        of("curation.link_texts", "POST /links/texts", *changed, **_DECIDE),
+        of("facts.state", "POST /facts", *changed),
+        of("facts.tell", "POST /facts/tell", "The outcome of each fact.", "Receipt"),
+        of("facts.end", "POST /facts/end", *changed),
+        of("facts.reinstate", "POST /facts/reinstate", *changed),
+        of("facts.due", "GET /facts/due", "The facts, the earliest first.", "DueFacts"),
+        of("facts.carry_out", "POST /facts/carry-out", *changed, **_DECIDE),
+        of("proposals.add", "POST /proposals", *proposed, status=201),
         operation("rehearsal", "POST /rehearsal", trial, "The difference.", "Rehearsal", *tried, level="propose"),
-        of("proposals", "GET /proposals", "The proposals.", "Proposals", **_FEW),
-        of("proposal", "GET /proposals/{id}", *proposed),
-        of("accept", "POST /proposals/{id}/accept", *changed, match, **_DECIDE),
-        of("reject", "POST /proposals/{id}/reject", *proposed, **_DECIDE),
-        of("amend", "POST /proposals/{id}/amend", *proposed, **_DECIDE),
-        of("amend", "POST /proposals/{id}/remarks", *proposed, leave=change, **remark),
-        _proposing("contradictions", "/contradictions", "quads to remove"),
-        _proposing("duplicates", "/duplicates", "merges"),
-        _proposing("suggest_links", "/links", "links in the place of literals, or beside them"),
+        of("proposals.list", "GET /proposals", "The proposals.", "Proposals", **_FEW),
+        of("proposals.get", "GET /proposals/{id}", *proposed),
+        of("proposals.accept", "POST /proposals/{id}/accept", *changed, match, **_DECIDE),
+        of("proposals.reject", "POST /proposals/{id}/reject", *proposed, **_DECIDE),
+        of("proposals.amend", "POST /proposals/{id}/amend", *proposed, **_DECIDE),
+        of("proposals.amend", "POST /proposals/{id}/remarks", *proposed, leave=change, **remark),
+        _proposing("curation.contradictions", "/contradictions", "quads to remove"),
+        _proposing("curation.duplicates", "/duplicates", "merges"),
+        _proposing("curation.links", "/links", "links in the place of literals, or beside them"),
     )
 
 
@@ -233,13 +253,13 @@ def _proposing(verb: str, path: str, what: str) -> Operation:
     """The operation that proposes a remedy for each finding of a verb."""
     help = f"Propose {what} for the findings, each by itself; open proposals are not repeated."
     return of(
-        "propose_all",
+        "proposals.add_all",
         f"POST {path}",
         "The new proposals.",
         "Proposals",
         *options_of(verb),
         leave=("findings",),
-        name=f"propose_{verb}",
+        name=f"propose_{VERBS[verb].called('http')}",
         help=help,
         status=201,
         defaults={"limit": 100, "of": verb},

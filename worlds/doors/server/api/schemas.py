@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import worlds
+from worlds import records
 from worlds.doors.server.api.jobs import OWNERS, Rehearsal, RevisionDetails
 from worlds.graph.records import schemas
 from worlds.verbs.verb import LEVELS
@@ -51,7 +51,7 @@ _PUBLIC = (
     "KeptQuestion Link Members Mentions Minted Move Passage Proposal Provenance Receipt Synced ValidationReport "
     "Resolution Schema RulesInUse Split Stats Tag Timeline Tree Verification Why WorldReport WorldSource"
 )
-_RECORDS = schemas((*(getattr(worlds, name) for name in _PUBLIC.split()), Rehearsal, RevisionDetails))
+_RECORDS = schemas((*(getattr(records, name) for name in _PUBLIC.split()), Rehearsal, RevisionDetails))
 
 _SOURCE = _RECORDS.pop("WorldSource")
 _SOURCE["properties"] = {name: schema for name, schema in _SOURCE["properties"].items() if name not in OWNERS}

@@ -14,12 +14,13 @@ from weakref import WeakKeyDictionary
 
 from rdflib import RDF, RDFS, XSD, BNode, Literal, URIRef
 
-from worlds import Schema, World
+from worlds import World
 from worlds.doors.server.api.jobs import encoded
 from worlds.doors.server.problem_documents import NotFound
 from worlds.doors.server.workers.jobs import job
 from worlds.extras.entities.evidence import alike, stands_out, weighed
 from worlds.graph.terms import local_name, shorten, to_oxigraph, to_rdflib
+from worlds.records import Schema
 
 _COMPARED = 20  # candidates whose properties are looked at
 _TOLD = 5.0  # how much likelier a candidate is at least that has a value
@@ -183,7 +184,7 @@ def _resolved(
         else:
             found[key] = list(_having(terms, query["properties"], set(classes)))
     for key, one in zip(
-        names, terms.world.resolve_all(names.values(), types=classes or None, limit=limit), strict=True
+        names, terms.world.entities.resolve_all(names.values(), types=classes or None, limit=limit), strict=True
     ):
         found[key] = [_Found.of(candidate) for candidate in one.candidates]
     return found

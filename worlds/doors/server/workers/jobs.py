@@ -68,7 +68,7 @@ def together(world: World, own: str, beside: Mapping[str, Path], embedder: Embed
         members = {own: world}
         for name, path in beside.items():
             one = stack.enter_context(worlds.open(path, embedder=embedder, read_only=True, create=False))
-            members[name] = one if world.scope is None else seen_through(one, list(map(str, world.scope)))
+            members[name] = one if (graphs := world.file.view.names) is None else seen_through(one, list(graphs))
         yield stack.enter_context(worlds.group(members, embedder=embedder))
 
 

@@ -75,7 +75,7 @@ class EntityMerging:
         message: str | None,
         dry_run: bool = False,
     ) -> Merge | Diff:
-        """See `World.merge`."""
+        """See `World.curation.merge`."""
         if redirect not in REDIRECTING:
             raise ValueError(f"redirect is {' or '.join(map(repr, REDIRECTING))}, not {redirect!r}")
         if conflicts is not None and conflicts not in get_args(Rule):
@@ -151,7 +151,7 @@ class EntityMerging:
     # -- splitting ------------------------------------------------------------------------------------------------
 
     def split(self, revision: int, *, author: str | None, message: str | None, dry_run: bool) -> Split | Diff:
-        """See `World.split`."""
+        """See `World.curation.split`."""
         message = f"split of revision {revision}" if message is None else message
         with self._core.writer.revision(
             author=author, message=message, embed=True, undoes=revision, dry_run=dry_run

@@ -90,7 +90,7 @@ class Proposal(Record):
 
     @property
     def patch(self) -> str:
-        """The change as an RDF Patch, as `World.apply_patch` takes it."""
+        """The change as an RDF Patch, as `World.revisions.apply` takes it."""
         return "".join(write_patch(self.quads[1], self.quads[0]))
 
     @property

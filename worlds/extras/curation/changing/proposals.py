@@ -116,7 +116,7 @@ class Proposals:
         limit: int | None,
         after: int | None = None,
     ) -> Listed:
-        """The proposals that all of this holds for; see `World.proposals`."""
+        """The proposals that all of this holds for; see `World.proposals.list`."""
         if status is not None and status not in get_args(Chosen):
             raise ValueError(f"status must be one of {', '.join(get_args(Chosen))}, not {status!r}")
         if limit is not None and not is_whole(limit):
@@ -189,7 +189,7 @@ class Proposals:
     def accept(
         self, number: int, *, reviewer: str | None, why: str | None, version: int | None, force: bool, dry_run: bool
     ) -> Change | Diff:
-        """Make the change of a proposal, by its author; see `World.accept`."""
+        """Make the change of a proposal, by its author; see `World.proposals.accept`."""
         reviewer, why = remark("reviewer", reviewer), remark("why", why)
         if version is not None and not is_whole(version):
             raise ValueError(f"version must be a whole number from 1 on, or None, not {version!r}")

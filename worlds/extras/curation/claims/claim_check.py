@@ -45,7 +45,7 @@ class Verifier:
     def verify(
         self, claim: object, extract: Callable[[str], Iterable[object]] | None, at: Moment | None
     ) -> Verification:
-        """See `World.verify`."""
+        """See `World.curation.verify`."""
         if isinstance(claim, str):
             read = self._reader.read(claim, () if extract is None else extract(claim))
         else:

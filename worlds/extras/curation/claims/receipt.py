@@ -63,7 +63,7 @@ class Receipt(Record):
 
 @dataclass
 class Fact:
-    """A fact as it is read; `times` are the times of `World.state`."""
+    """A fact as it is read; `times` are the times of `World.facts.state`."""
 
     given: tuple[str, str, str]
     times: dict[str, Any] = field(default_factory=dict)

@@ -115,7 +115,7 @@ class DuplicateFinder:
         again: bool = False,
         among: Ids | None = None,
     ) -> Duplicates:
-        """See `World.duplicates`."""
+        """See `World.curation.duplicates`."""
         if not 0 <= score <= 1:
             raise ArgumentError(f"a score must be a number from 0 to 1, not {score!r}")
         with self._core.connection.snapshot():

@@ -60,7 +60,7 @@ class Contradictions:
         limit: int | None,
         prefixes: Mapping[str, str],
     ) -> Findings[Finding]:
-        """See `World.contradictions`."""
+        """See `World.curation.contradictions`."""
         wanted = set(CONTRADICTIONS if kinds is None else kinds)
         if unknown := sorted(wanted.difference(CONTRADICTIONS)):
             raise ArgumentError(f"there is no kind {unknown[0]!r} of contradictions; the kinds are {_KINDS}")

@@ -277,7 +277,7 @@ class Reporter:
     _duplicates: Callable[[QuadTable], list[tuple[int, int]]]  # pairs that are likely one entity
 
     def report(self, prefixes: Mapping[str, str], *, after: int | None, points: int) -> WorldReport:
-        """See `World.report`."""
+        """See `World.curation.report`."""
         with self._core.connection.snapshot():
             table = QuadTable(self._core.connection, self._core.dictionary)
             checks = self._checks(table)

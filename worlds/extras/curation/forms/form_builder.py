@@ -53,7 +53,7 @@ class Forms:
         self._checker = checker
 
     def form(self, entity: Any, kinds: Sequence[Any], language: str | None) -> Form:
-        """See `World.form`."""
+        """See `World.entities.form`."""
         with self._core.connection.snapshot():
             return self._form(entity, kinds, language)
 

@@ -114,7 +114,7 @@ class Linker:
         self.gazetteer = Gazetteer(core.connection, core.dictionary, lambda: core.chunks.policy)
 
     def mentions(self, text: object, types: object, among: Ids | None = None) -> Mentions:
-        """See `World.mentions`."""
+        """See `World.entities.mentions`."""
         wanted = None if types is None else [self._to_term(kind) for kind in listed(types)]
         document = self._document(text)
         with self._connection.snapshot():

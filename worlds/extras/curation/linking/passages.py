@@ -43,7 +43,7 @@ class PassageLinks(Extension):
         self._linker = linker
 
     def link(self, *, types: object, score: float, propose: bool, **how: Any) -> Change | Diff:
-        """See `World.link_texts`."""
+        """See `World.curation.link_texts`."""
         core = self._core
         with core.writer.revision(**({**how, "dry_run": True, "embed": False} if propose else how)) as writing:
             wanted = self._wanted(self._subjects(), self._kinds(types), score)

@@ -92,7 +92,7 @@ class Suggesting:
     def suggest(
         self, *, types: object, graphs: object, predicates: object, limit: int, score: float, among: Ids | None
     ) -> Findings[Link]:
-        """See `World.suggest_links`."""
+        """See `World.curation.links`."""
         check_limit(limit)
         if not 0 <= score <= 1:
             raise ArgumentError(f"a score must be a number from 0 to 1, not {score!r}")

@@ -1,92 +1,40 @@
-"""The verbs of curation that decide: merge and split, propose and accept."""
+"""The room of proposals: changes that wait for a decision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.core.history.diff import Diff
 from worlds.core.history.dry_runs import rehearsable
 from worlds.core.history.gate import Change
-from worlds.core.history.history import Moment
 from worlds.core.quads.dataset import LINKS_GRAPH
 from worlds.core.quads.namespaces import listed
 from worlds.errors import ArgumentError, ConflictError
-from worlds.extras.curation.changing.entity_merge import Merge, Redirect, Split
-from worlds.verbs.invocation import verb
-from worlds.verbs.querying import Querying
-from worlds.verbs.writing import WritingVerbs
+from worlds.rooms.room import Room
+from worlds.verbs.invocation import verb_of
+from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.changing.conflicts import Rule
     from worlds.extras.curation.changing.proposal import Chosen, Listed, Proposal
     from worlds.extras.curation.findings.findings import Finding
-    from worlds.verbs.writing import QuadLike
 
-
+verb = verb_of("proposals")
 _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
+_Changes: TypeAlias = "list[Change]"
+_Several: TypeAlias = "list[Proposal]"
 
 
-class Deciding(Querying, WritingVerbs):
-    """The verbs of curation that decide."""
+class ProposalsRoom(Room):
+    """The proposals of a world: `add` makes one, `list` and `get` show them, `accept` and `reject` decide."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def scope(self) -> tuple[Any, ...] | None:
-            """See `World.scope`."""
+    _name = "proposals"
 
     @verb
-    @rehearsable(Merge)
-    def merge(
-        self,
-        kept: object,
-        *others: object,
-        redirect: Redirect = "owl:sameAs",
-        conflicts: Rule | None = None,
-        author: str | None = None,
-        message: str | None = None,
-        dry_run: bool = False,
-    ) -> Merge | Diff:
-        """Let `kept` take the place of the others in every quad: in all graphs and positions, triple terms too.
-
-        Labels become other names (skos:altLabel, or what the world has most), but one in a language in which `kept` has
-        none. What linked the entities to one another goes. The old names lead on: the graph <urn:worlds:redirects> gets
-        `old redirect kept`, and `describe`, `resolve`, `similar` and the filters `subjects` and `types` follow it.
-
-        A property that is functional (by owl:FunctionalProperty, sh:maxCount 1, or nearly all its subjects in the data)
-        and now has several values is a conflict: with "report" all stay, with "kept" those of `kept`, with "newest"
-        the one that was added last; with "refuse" it is a ConflictError. The change tells them all, in `.conflicts` and
-        in its notes; a Diff has the notes. What would close a circle of a transitive or hierarchical predicate, and
-        entities that are declared to be different or are of disjoint classes, are a ConflictError unless `conflicts`
-        is given: the Diff of a dry run says so before. ArgumentError if an entity to be merged is in no quad. `undo`
-        takes a merge back as long as nothing changed since, `split` also later.
-        """
-        one, *more = (self._core.namespaces.entity(entity) for entity in (kept, *others))
-        return self._merging.merge(
-            one, more, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
-        )
-
-    @verb
-    @rehearsable(Split)
-    def split(
-        self, revision: Moment, *, author: str | None = None, message: str | None = None, dry_run: bool = False
-    ) -> Split | Diff:
-        """Take a merge back that was made by `revision`, whatever has changed since.
-
-        Each quad that the merge rewrote is as it was before, unless what became of it was removed since. What was added
-        to the kept entity since stays there, and is listed in the change's `.unassigned`. ConflictError if the
-        merge was taken back already, or the kept entity was itself merged into another since; ArgumentError for a
-        revision that merged nothing. Other errors are those of `diff`.
-        """
-        revision = self._core.history.check(revision)
-        return self._merging.split(revision, author=author, message=message, dry_run=dry_run)
-
-    @verb
-    def propose(
+    def add(
         self,
         *,
         add: Iterable[QuadLike] = (),
@@ -128,7 +76,7 @@ class Deciding(Querying, WritingVerbs):
             kind=kind or ("merge" if merged else "edit"),
             confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
         )  # fmt: skip
-        return self._proposals.get(number)
+        return self._world._proposals.get(number)
 
     def _merge_tried(self, merged: Sequence[Any], why: str | None, *, again: bool) -> tuple[str, ...]:
         """Try to merge; returns the objections."""
@@ -138,8 +86,8 @@ class Deciding(Querying, WritingVerbs):
             told = "they are said to be different (owl:differentFrom); again=True proposes to merge them anyway"
             raise ConflictError(told, kind="decided")
         numbers = [number for number in self._core.dictionary.find(merged) if number is not None]
-        against = self._joining.merged(numbers)
-        self._merging.merge(merged[0], merged[1:], conflicts="report", author=None, message=why)
+        against = self._world._joining.merged(numbers)
+        self._world._merging.merge(merged[0], merged[1:], conflicts="report", author=None, message=why)
         return tuple(against)
 
     def _said_distinct(self, one: Any, other: Any) -> bool:
@@ -156,12 +104,12 @@ class Deciding(Querying, WritingVerbs):
     ) -> None:
         """Make a change that is proposed, in the transaction that tries it."""
         if update is not None:
-            self.update(update, max_quads=max_quads)
+            self._world.update(update, max_quads=max_quads)
         if add or remove:
-            self.edit(add=add or (), remove=remove or ())
+            self._world.edit(add=add or (), remove=remove or ())
 
     @verb
-    def proposals(
+    def list(
         self,
         *,
         status: Chosen | None = "open",
@@ -179,15 +127,15 @@ class Deciding(Querying, WritingVerbs):
         `after` one, by its number; `.total` is how many there are from there on, and `.notes` say how to go on.
         """
         about = None if entity is None else [self._core.namespaces.entity(one) for one in listed(entity)]
-        return self._proposals.find(
+        return self._world._proposals.find(
             status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit,
             after=after,
         )  # fmt: skip
 
     @verb
-    def proposal(self, id: int) -> Proposal:
+    def get(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""
-        return self._proposals.get(id)
+        return self._world._proposals.get(id)
 
     @verb
     def amend(
@@ -210,13 +158,13 @@ class Deciding(Querying, WritingVerbs):
         ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
         nothing; QueryError for an update of more than `max_quads`.
         """
-        self._proposals.get(id)
+        self._world._proposals.get(id)
         diff: Change | Diff | None = None
         if not add is remove is update is None:
             with self._core.writer.trial() as trial:
                 self._change(add, remove, update, max_quads)
             diff = trial.change
-        return self._proposals.amend(id, diff, why=why, confidence=confidence, author=author, own=own)
+        return self._world._proposals.amend(id, diff, why=why, confidence=confidence, author=author, own=own)
 
     @verb
     @rehearsable(Change)
@@ -236,9 +184,11 @@ class Deciding(Querying, WritingVerbs):
         what it relies on has changed; with `force=True` that is no error, and what is left to do is done. The guard
         validates it as any write; one that is set to queue writes only notes, since somebody has looked at this one.
         """
-        self._proposals.get(id)
-        with self._ownership.of_proposal(id):
-            return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
+        self._world._proposals.get(id)
+        with self._world._ownership.of_proposal(id):
+            return self._world._proposals.accept(
+                id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run
+            )
 
     @verb
     def accept_all(
@@ -248,7 +198,7 @@ class Deciding(Querying, WritingVerbs):
         reviewer: str | None = None,
         why: str | None = None,
         force: bool = False,
-    ) -> list[Change]:
+    ) -> _Changes:
         """Accept several proposals in their order, a revision each. A mapping gives each the version that was reviewed.
 
         An error ends it at the proposal that it names; those before it are accepted.
@@ -262,19 +212,17 @@ class Deciding(Querying, WritingVerbs):
     @verb
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
         """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
-        self._proposals.get(id)
-        return self._proposals.reject(id, why, reviewer=reviewer)
+        self._world._proposals.get(id)
+        return self._world._proposals.reject(id, why, reviewer=reviewer)
 
     @verb
-    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Proposal]:
+    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> _Several:
         """Reject several proposals, or, after an error, none."""
         with self._core.connection.transaction():
             return [self.reject(id, why, reviewer=reviewer) for id in ids]
 
     @verb
-    def propose_all(
-        self, findings: Iterable[Finding], *, author: str | None = None, follow: bool = True
-    ) -> list[Proposal]:
+    def add_all(self, findings: Iterable[Finding], *, author: str | None = None, follow: bool = True) -> _Several:
         """Propose a repair of each finding: a merge, or quads to `add` and to `remove`.
 
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence; of
@@ -287,15 +235,16 @@ class Deciding(Querying, WritingVerbs):
         from worlds.extras.curation.duplicates.finder import Duplicate
         from worlds.extras.curation.linking.link import Link
 
-        known = [one for status in ("open", "rejected") for one in self.proposals(status=status)]
-        seen = {_change(one.merged, one.added, one.removed) for one in known}
+        known = [one for status in ("open", "rejected") for one in self.list(status=status)]
+        seen = {_key(one.merged, one.added, one.removed) for one in known}
         waiting = {quad for one in known for quad in one.added}
-        keeps = self.scope is None or LINKS_GRAPH.value in map(str, self.scope)
-        proposals: list[Proposal] = []
+        graphs = self._world.file.view.names
+        keeps = graphs is None or LINKS_GRAPH.value in graphs
+        proposals: _Several = []
         for one in findings:
             merged = one.subjects if isinstance(one, Duplicate) and one.action == "merge" else ()
             add = one.links if isinstance(one, Link) and not keeps else one.add
-            change = _change(merged, add, one.remove)
+            change = _key(merged, add, one.remove)
             if any(change) and change not in seen and not (isinstance(one, Link) and waiting & {*add}):
                 seen.add(change)
                 said: dict[str, Any] = {"why": one.message, "confidence": one.score, "author": author, "kind": one.kind}
@@ -305,7 +254,7 @@ class Deciding(Querying, WritingVerbs):
                 if following:
                     said["confidence"] = None  # nobody looks at it
                 try:
-                    made = self.propose(add=add, remove=one.remove, merge=merged, **said)
+                    made = self.add(add=add, remove=one.remove, merge=merged, **said)
                 except ConflictError as error:
                     if error.kind != "decided":
                         raise
@@ -313,11 +262,11 @@ class Deciding(Querying, WritingVerbs):
                     if following:
                         with suppress(ConflictError):  # what contradicts something waits for somebody
                             self.accept(made.id, why="by a rule that the world follows")
-                    proposals.append(self.proposal(made.id))
+                    proposals.append(self.get(made.id))
         return proposals
 
 
-def _change(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
+def _key(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
     """The key of a change: equal for equal changes, and for merges of the same entities."""
     entities = frozenset(merged)
     return (entities, frozenset(), frozenset()) if entities else (entities, frozenset(added), frozenset(removed))

@@ -1,11 +1,10 @@
-"""The verbs that state facts: state, tell, end, reinstate, and carry out what has come due."""
+"""The room of facts: statements with their times."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,20 +20,23 @@ from worlds.core.quads.rows import NO_QUADS
 from worlds.errors import ArgumentError, ConflictError, ValidationError
 from worlds.extras.facts.times import present
 from worlds.graph.terms import to_rdflib
-from worlds.verbs.deciding import Deciding
-from worlds.verbs.invocation import verb
+from worlds.rooms.room import Room
+from worlds.verbs.invocation import verb_of
 from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
     from worlds.core.history.writer import Writing
-    from worlds.extras.curation.claims.named_facts import Teller
     from worlds.extras.curation.claims.receipt import Fact, Receipt, ToldFact
     from worlds.extras.facts.assertions import Edit
     from worlds.extras.facts.timeline import DueFact, Timeline
 
+verb = verb_of("facts")
 
-class StatingVerbs(Deciding):
-    """The verbs that state facts in time."""
+
+class FactsRoom(Room):
+    """The facts of a world in time: `state`, `tell` and `end` them; `due` and `carry_out` follow the calendar."""
+
+    _name = "facts"
 
     @verb
     @rehearsable(Change)
@@ -71,23 +73,23 @@ class StatingVerbs(Deciding):
         (quad,) = self._core.namespaces.quads([(subject, predicate, object, graph)])
         cited = [self._core.namespaces.term(one) for one in ([] if cites is None else listed(cites))]
         with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
-            added, removed = self._stating.state(
+            added, removed = self._world._stating.state(
                 quad, valid_from=valid_from, valid_to=valid_to, cites=cited, confidence=confidence
             )
             others: list[ox.Quad] = []
             if supersede == "functional":
-                others = self._stating.superseded(quad) if valid_to is None else []
+                others = self._world._stating.superseded(quad) if valid_to is None else []
             elif supersede is not None:
                 others = self._core.namespaces.quads(supersede)
             for other in others:
-                came, went = self._stating.end(other, valid_from, before=True)
+                came, went = self._world._stating.end(other, valid_from, before=True)
                 added, removed = added + came, removed + went
             unsure = supersede == "functional" and len(others) > 1 and not dry_run
             if not unsure:
                 self._apply(writing, (added, removed))
         if not unsure:
             return writing.change
-        proposal = self.propose(
+        proposal = self._world.proposals.add(
             add=added, remove=removed, kind="supersede", author=author, confidence=confidence,
             why=message or f"{len(others)} values of {quad.predicate.value} hold: does this one end all of them?",
         )  # fmt: skip
@@ -125,7 +127,7 @@ class StatingVerbs(Deciding):
         is named within the memory. The world's shapes do not see memories.
         """
         if scope is not None:
-            receipt: Receipt = self._memory_of(scope).tell(
+            receipt: Receipt = self._world._memory_of(scope).tell(
                 facts, graph=graph, context=context, vocabulary=vocabulary, author=author, message=message,
                 embed=embed, dry_run=dry_run,
             )  # fmt: skip
@@ -133,7 +135,7 @@ class StatingVerbs(Deciding):
         if vocabulary not in ("known", "open"):
             raise ArgumentError(f"vocabulary must be 'known' or 'open', not {vocabulary!r}")
         place = self._core.namespaces.home or DEFAULT_GRAPH if graph is None else self._core.namespaces.graph(graph)
-        told = self._teller.read(facts, context=context, open_=vocabulary == "open")
+        told = self._world._teller.read(facts, context=context, open_=vocabulary == "open")
         sure = [one for one in told if one.triple is not None and not one.why]
         with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
             fresh = self._tell(sure, place)
@@ -150,21 +152,6 @@ class StatingVerbs(Deciding):
 
         return Receipt(revision, tuple(became), tuple(writing.change.notes))
 
-    @cached_property
-    def _teller(self) -> Teller:
-        memory = self._memory
-        wider = None if memory is None else memory.around
-        namespace = None if memory is None else f"{memory.graph}#entity/"
-        from worlds.extras.curation.claims.named_facts import Teller
-
-        def resolve(name: str, **options: Any) -> Any:
-            found = self._resolver.resolve(name, graphs=None, exclude=None, **options)
-            return found if found.best is not None or wider is None else wider.resolve(name, **options)
-
-        vocabulary = (self._answers if wider is None else wider._answers).vocabulary
-        teller = None if wider is None else wider._teller
-        return Teller(self._core, resolve, self._minting.mint, vocabulary, teller, namespace)
-
     def _tell(self, sure: list[Fact], graph: Any) -> set[int]:
         """Write facts, except ones that violate the shapes, which get the reason; returns the new ones, by id()."""
         while sure:
@@ -172,8 +159,8 @@ class StatingVerbs(Deciding):
                 with self._core.writer.revision() as writing:
                     fresh = {id(one) for one in sure if self._is_new(one, graph)}
                     fresh |= {id(one) for one in sure if self._told(writing, one, graph) and one.times}
-                    if self._shapes:
-                        self._guard.look(writing.number, writing.first_quad, "reject")
+                    if self._world._shapes:
+                        self._world._guard.look(writing.number, writing.first_quad, "reject")
                     return fresh
             except ValidationError as error:
                 foci = {str(one.focus) for one in error.report}
@@ -202,7 +189,7 @@ class StatingVerbs(Deciding):
         if not fact.times:
             return [*quads, quad], []
         cites = [self._core.namespaces.term(one) for one in listed(fact.times.get("cites") or [])]
-        added, removed = self._stating.state(quad, **{**fact.times, "cites": cites})
+        added, removed = self._world._stating.state(quad, **{**fact.times, "cites": cites})
         return quads + added, removed
 
     def _unsure(self, fact: Fact, graph: Any, author: str | None, *, dry_run: bool) -> ToldFact:
@@ -215,7 +202,7 @@ class StatingVerbs(Deciding):
         number = None
         if not dry_run:
             with contextlib.suppress(ConflictError):  # it waits already, or was rejected
-                number = self.propose(
+                number = self._world.proposals.add(
                     add=added, remove=removed, kind="tell", author=author, confidence=min(known, default=None),
                     why=f"{' '.join(fact.given)}: {'; '.join(fact.why)}",
                 ).id  # fmt: skip
@@ -241,7 +228,7 @@ class StatingVerbs(Deciding):
         """
         given = self._fact(quad)
         with self._core.writer.revision(author=author, message=reason, dry_run=dry_run) as writing:
-            self._apply(writing, self._stating.end(given, at))
+            self._apply(writing, self._world._stating.end(given, at))
         return writing.change
 
     @verb
@@ -262,7 +249,7 @@ class StatingVerbs(Deciding):
         """
         given = self._fact(quad)
         with self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
-            self._apply(writing, self._stating.reinstate(given))
+            self._apply(writing, self._world._stating.reinstate(given))
         return writing.change
 
     def _fact(self, quad: QuadLike) -> ox.Quad:
@@ -274,7 +261,7 @@ class StatingVerbs(Deciding):
 
     def _apply(self, writing: Writing, edit: Edit) -> None:
         added, removed = edit
-        writing.looks_ahead(self._stating.first_ahead(added))
+        writing.looks_ahead(self._world._stating.first_ahead(added))
         gone = [
             self._core.patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed
         ]
@@ -285,7 +272,7 @@ class StatingVerbs(Deciding):
         """The facts of an entity over time: values with their intervals, gaps and overlaps."""
         entity = self._core.namespaces.entity(iri)
         with self._core.connection.snapshot():
-            return self._timelines.of(entity)
+            return self._world._timelines.of(entity)
 
     @verb
     def due(self) -> list[DueFact]:
@@ -297,7 +284,7 @@ class StatingVerbs(Deciding):
         from worlds.extras.facts.timeline import due_facts
 
         with self._core.connection.snapshot():
-            return due_facts(self._core.dictionary, self._validity.due(present()))
+            return due_facts(self._core.dictionary, self._world._validity.due(present()))
 
     @verb
     @rehearsable(Change)
@@ -312,11 +299,11 @@ class StatingVerbs(Deciding):
         """
         message = "what has come due is carried out" if message is None else message
         with (
-            self._ownership.lifted(),
-            self._whole._ownership.lifted(),
+            self._world._ownership.lifted(),
+            self._world._whole._ownership.lifted(),
             self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing,
         ):
-            due = self._validity.due(present())
+            due = self._world._validity.due(present())
             begun, ended = (
                 np.array([one.quad for one in due if one.begins is begins], dtype=np.int64).reshape(-1, 4)
                 for begins in (True, False)
