@@ -472,9 +472,6 @@ SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
 -- name: count_pending
 SELECT count(*) FROM chunks WHERE vector IS NULL AND id > :after;
 
--- name: any_pending
-SELECT EXISTS (SELECT 1 FROM chunks INDEXED BY chunks_vector WHERE vector IS NULL);
-
 -- name: find_embedded
 -- digests_json: hexadecimal. Gives (position in digests_json, vector id).
 SELECT sought.key, embedded_texts.vector

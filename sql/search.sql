@@ -121,10 +121,9 @@ weighed AS MATERIALIZED (
 )
 
 -- name: summed
--- The best :compared, all if that is -1.
 summed AS (
     SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight * pending + coalesce(label_score, 0) AS score
-    FROM weighed ORDER BY score DESC, chunk LIMIT :compared
+    FROM weighed
 )
 
 -- name: passages

@@ -199,8 +199,6 @@ SCAN found
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
 {weighed}
 SCAN weighed
-USE TEMP B-TREE FOR ORDER BY
-SCAN summed
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
 USE TEMP B-TREE FOR GROUP BY
 CORRELATED SCALAR SUBQUERY
@@ -230,7 +228,7 @@ SEARCH quads USING INDEX quads_o (object=?)
 LIST SUBQUERY
 SCAN json_each VIRTUAL TABLE INDEX 1:
 """
-STEPS = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nCO-ROUTINE summed\nMATERIALIZE weighed\n"
+STEPS = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nMATERIALIZE weighed\n"
 GIVEN = "MATERIALIZE found\nSCAN json_each VIRTUAL TABLE INDEX 1:"
 RANKS = FUSED.format(normalised="", weighed=WEIGHED)
 VALUES = FUSED.format(normalised="SCAN bounds\nSCAN found", weighed=WEIGHED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -40,9 +39,9 @@ def own_graphs(dictionary: Dictionary) -> Ids:
     return np.array([number for number in dictionary.find(_OWN) if number is not None], dtype=np.int64)
 
 
-def of_data(dictionary: Dictionary, quads: Ids, kept: Sequence[int | None] = ()) -> Ids:
-    """The rows, int64 [n, 4 or more] with a graph as the fourth column, that are in no own graph but those `kept`."""
-    own = np.array([number for number in own_graphs(dictionary).tolist() if number not in kept], dtype=np.int64)
+def of_data(dictionary: Dictionary, quads: Ids) -> Ids:
+    """The rows, int64 [n, 4 or more] with a graph as the fourth column, that are in none of the own graphs."""
+    own = own_graphs(dictionary)
     return quads[~np.isin(quads[:, 3], own)] if len(own) else quads
 
 

@@ -96,11 +96,6 @@ class Eligible:
         """Whether a chunk is eligible."""
         return chunk < len(self.mask) and self.mask[chunk] == 1
 
-    @cached_property
-    def vectors_json(self) -> str:
-        """The vector ids as a JSON array."""
-        return json_ids(self.vectors)
-
     def admits(self, subjects: Ids, predicates: Ids, graphs: Ids) -> Any:
         """Which of these quads, given by columns, may be cited for a hit; boolean [n]."""
         met = self._include.met(subjects, predicates, graphs)

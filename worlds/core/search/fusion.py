@@ -93,7 +93,6 @@ def fuse(
     values = statement.bind(
         rows_json=json.dumps(given),
         coverage=1.0 if best is None else found[best][1].coverage,
-        compared=-1,
         **fusion_values(request),
     )
     fused: list[Found] = []

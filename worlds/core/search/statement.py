@@ -33,7 +33,6 @@ _SQL = statements("queries.sql")
 
 LISTS = True  # whether words are found by posting lists in memory, where these can
 _KINDS = 4  # of posting lists that are kept: by what a length counts, and by the average
-_COMPARED = 4  # times as many chunks as passages are wanted
 _DEEPER = 4  # times as many nearest vectors, where turns lean on the turn before
 _BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"|[\w\x1a\x80-\U0010ffff]+')  # or a word by itself
@@ -51,8 +50,6 @@ class Prepared:
     languages: tuple[str, ...]  # in which the words are read; none where that is English alone
     plan: VectorPlan | None
     eligible: Eligible | None
-    limit: int  # passages that are asked for
-    few: tuple[object, ...] | None  # parameters that look for them among the best chunks alone, which mostly are enough
     cosines: Mapping[int, float] = field(default_factory=dict)  # of chunks, where their sequence changed these
 
 
@@ -152,8 +149,7 @@ class SearchStatements:
             limit = 2 * depth if request.stages.any else request.limit + given
             values: dict[str, object] = {
                 "depth": depth,
-                "limit": limit,
-                "compared": -1,
+                "limit": limit + 1,  # which tells whether more follow
                 "with_text": int(limit <= depth),  # of longer lists most are not shown
                 "eligible": None if eligible is None else eligible.mask,
                 "min_similarity": request.min_similarity,
@@ -199,19 +195,15 @@ class SearchStatements:
                     self._complete(found, best, plan, values)
                 values["found_json"] = json.dumps(list(found.values()))
             statement = ONE_STATEMENT if here else FUSED[request.fusion]
-            wanted = {**values, "limit": limit + 1}  # which tells whether more follow
-            few = {**wanted, "compared": _COMPARED * (limit + 1)}
             return Prepared(
                 statement,
-                statement.bind(**wanted),
+                statement.bind(**values),
                 depth,
                 match,
                 words,
                 tuple(sorted(languages)),
                 plan,
                 eligible,
-                limit + 1,
-                None if request.stages.any or here or self._pending() else statement.bind(**few),
                 cosines,
             )
 
@@ -269,10 +261,6 @@ class SearchStatements:
         turns = self._connection.remembered(plain, lambda: Turns(self._connection, self._dictionary, plain))
         return turns if len(turns) else None
 
-    def _pending(self) -> bool:
-        """Whether a chunk has no vector yet: then chunks of the same text need not have the same vector."""
-        return bool(self._connection.remembered("pending", lambda: self._connection.value(_SQL["any_pending"])))
-
     def _power(self, request: SearchRequest) -> float:
         return length_power(request.fusion, request.syntax, self._filters.policy.tokenizer)
 
@@ -302,12 +290,6 @@ class SearchStatements:
     def run(self, request: SearchRequest, prepared: Prepared) -> list[Fused]:
         """The statement's rows, best first; QueryError for a wrong FTS5 expression."""
         with checked(request):
-            if prepared.few is not None:
-                found = fused(self._connection.rows(prepared.statement, prepared.few))
-                looked_at = sum(row.alike.count(",") + 1 for row in found)
-                # Of a passage that is here, chunks that were not looked at have the vector, by which they are cited.
-                if len(found) == prepared.limit or looked_at < _COMPARED * prepared.limit:
-                    return found
             return fused(self._connection.rows(prepared.statement, prepared.parameters))
 
 
