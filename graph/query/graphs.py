@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -19,9 +19,8 @@ from worlds.graph.query.query import Query
 from worlds.graph.query.query_limits import remaining
 from worlds.graph.query.running import Functions, go_on
 from worlds.graph.query.shape import Element, GroupGraphPattern, QueryShape
-from worlds.graph.query.substitution import substituted
 from worlds.graph.query.tables import Tables
-from worlds.graph.query.tokens import Edit, Token, closing, error_at
+from worlds.graph.query.tokens import Edit, Token, closing, error_at, spliced
 
 _NONE = ox.NamedNode("urn:worlds:unbound")
 _TABLE = f"urn:worlds:table:{uuid.uuid4().hex}:"  # no query has it
@@ -30,6 +29,61 @@ _FEW = 20  # rows that stand in a query as they are
 _EXISTS = "urn:worlds:exists:"
 
 Put = Callable[[Query, Functions | None], Any]
+
+
+Table = Callable[[str, Any], str]  # a group pattern that binds a variable to a term
+
+
+def substituted(shape: QueryShape, group: GroupGraphPattern, values: Mapping[str, Any], table: Table) -> str:
+    """The text of a group with values in the place of variables.
+
+    In each group that uses one, a variable of its own has the value, which nothing joins with: so MINUS, OPTIONAL and
+    sub-SELECTs see a constant. A variable that the group gives values itself is joined with the value.
+    """
+    tokens = shape.tokens
+    assigned = set()
+    in_values = False
+    for at in range(group.first, group.last):
+        in_values = (in_values and tokens[at].text != "{") or tokens[at].is_word("VALUES")
+        if tokens[at].kind == "variable" and (in_values or tokens[at - 1].is_word("AS")):
+            assigned.add(tokens[at].text[1:])
+    constant = {name: term for name, term in values.items() if name not in assigned}
+    joined = " ".join(table(name, term) for name, term in values.items() if name in assigned)
+    start = tokens[group.first].start
+    edits = list(_edits(shape, group, constant, table))
+    text = spliced(shape.text, [edit for edit in edits if edit[0] >= start], 0, tokens[group.last - 1].end)[start:]
+    return f"{{ {joined} {text} }}" if joined else text
+
+
+def _edits(shape: QueryShape, group: GroupGraphPattern, values: Mapping[str, Any], table: Table) -> Iterator[Edit]:
+    tokens = shape.tokens
+    if group.body is not None:
+        visible = shape.mentions(group.body) if group.projected is None else group.projected
+        values = {name: term for name, term in values.items() if name in visible}
+    inner = [*group.others, *([group.body] if group.body else ())]
+    inner += [one for element in group.elements for one in element.groups]
+    for one in inner:
+        yield from _edits(shape, one, values, table)
+    nested = {at for one in inner for at in range(one.first, one.last)}
+    direct = {
+        at for element in group.elements if element.kind == "triples" for at in range(element.subject[0], element.last)
+    }
+    direct |= {element.first + 1 for element in group.elements if element.kind == "graph"}
+    # the clauses of a sub-SELECT speak of the variables of its body
+    number = group.body.first if group.body is not None else group.first
+    used = {}
+    for at in range(group.first, group.last):
+        name = tokens[at].text[1:]
+        if tokens[at].kind != "variable" or at in nested or name not in values:
+            continue
+        if at in direct and isinstance(values[name], ox.NamedNode):
+            yield tokens[at].start, tokens[at].end, f"{values[name]}"
+        else:
+            used[name] = f"{name}_{number}"
+            yield tokens[at].start, tokens[at].end, f"?{used[name]}"
+    place = tokens[number].end
+    for name, own in used.items():
+        yield place, place, f" {table(own, values[name])} "
 
 
 class Operators:

@@ -54,7 +54,7 @@ _IMPORTED = (
     "worlds.doors.server.app",
     "worlds.doors.server.running",
     "worlds.doors.server.workers.template",
-    "worlds.extras.conclusions.shacl",
+    "worlds.extras.conclusions.ruling",
     "worlds.extras.entities.disambiguation",
     "worlds.verbs.concluding",
     "worlds.world",

@@ -140,12 +140,12 @@ def without_node(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 def let_no_union_fit(monkeypatch: Setter) -> None:
     """No union of a group's worlds fits into memory."""
-    monkeypatch.setattr("worlds.groups.union_queries.SHARE", 0.0)
+    monkeypatch.setattr("worlds.groups.group.SHARE", 0.0)
 
 
 def give_services_few_solutions(monkeypatch: Setter, most: int) -> None:
     """Let a SERVICE of a group have so many solutions; otherwise it may have a million."""
-    monkeypatch.setattr("worlds.groups.union_queries.ROWS", most)
+    monkeypatch.setattr("worlds.groups.group.ROWS", most)
 
 
 def call_short(monkeypatch: Setter, seconds: float) -> None:

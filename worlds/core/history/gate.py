@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from worlds.core.extension import Extension
-from worlds.core.history.inserting import insert
 from worlds.core.history.leading import Leading
 from worlds.core.quads.delta import Delta, Follower
 from worlds.core.quads.dictionary import Dictionary, Ids, batches
-from worlds.core.quads.rows import NO_QUADS, distinct, find_quads, marker
+from worlds.core.quads.rows import NO_QUADS, distinct, find_quads, in_storing_order, marker
 from worlds.errors import ConflictError, ReadOnlyError
 from worlds.graph.records import Record
 from worlds.graph.terms import format_term
@@ -42,6 +42,32 @@ Now = Callable[[], datetime.datetime]
 
 Limit = Callable[[Ids], None]
 """Is asked before quads are written, int64 [n, 4]; raises where they may not be."""
+_PAIRS = 20_000  # pairs a statement
+
+
+def insert(connection: Connection, quads: Ids, revision: int, report: Callable[[int], None] | None = None) -> None:
+    """Insert by predicate and graph, so that a pair of integers stands for a quad."""
+    if not len(quads):
+        return
+    quads = in_storing_order(quads)
+    pairs = quads[:, 0] << 32 | quads[:, 2]
+    groups = quads[:, [1, 3]]
+    starts = [0, *(np.flatnonzero((groups[1:] != groups[:-1]).any(axis=1)) + 1).tolist()]
+    statement = _SQL["insert_quads"]
+    for start, end in itertools.pairwise([*starts, len(quads)]):
+        predicate, graph = int(quads[start, 1]), int(quads[start, 3])
+        for at in range(start, end, _PAIRS):
+            connection.run(
+                statement,
+                statement.bind(
+                    pairs_json=str(pairs[at : min(end, at + _PAIRS)].tolist()),
+                    predicate=predicate,
+                    graph=graph,
+                    revision=revision,
+                ),
+            )
+            if report is not None:
+                report(min(end, at + _PAIRS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Scores are float64 [n], higher is better, never below 0; an order is the candidates' indexes, best first. Where two
 candidates are equal, the order before decides. Statements about candidates are read in
-`worlds.core.search.ranking`.
+`worlds.core.search.answering`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -15,8 +16,7 @@ from worlds.core.search.candidates import Fused, fused
 from worlds.core.search.fields import Fields
 from worlds.core.search.filters import Eligible, Filters
 from worlds.core.search.frequencies import Corpus, Frequencies, length_power
-from worlds.core.search.fulltext import FullText, checked, short
-from worlds.core.search.fusion import FUSED, NEAREST, ONE_STATEMENT, fusion_values, pending_factor
+from worlds.core.search.fusion import BEST, FUSED, NEAREST, ONE_STATEMENT, fusion_values, pending_factor
 from worlds.core.search.hits import Clock
 from worlds.core.search.language import WorldLanguages, read_in, spoken
 from worlds.core.search.plans import Plans, VectorPlan
@@ -25,7 +25,7 @@ from worlds.core.search.request import SearchRequest
 from worlds.core.search.sequences import Turns
 from worlds.core.search.words import expression, readings
 from worlds.core.texts.segmentation import segment
-from worlds.errors import QueryError
+from worlds.errors import QueryError, WorldsError
 from worlds.sql import Statement, statements
 from worlds.sql.connection import Connection, Row
 
@@ -36,6 +36,52 @@ _KINDS = 4  # of posting lists that are kept: by what a length counts, and by th
 _DEEPER = 4  # times as many nearest vectors, where turns lean on the turn before
 _BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"|[\w\x1a\x80-\U0010ffff]+')  # or a word by itself
+_SHOWN = 200  # characters of an expression that an error repeats
+_NO_COLUMN = re.compile(r"no such column: ([^)]*)")
+
+
+class FullText:
+    """BM25 of every text that matches an FTS5 expression; lower is better. As `Relevance` of posting lists."""
+
+    def __init__(self, connection: Connection, match: str) -> None:
+        self._connection = connection
+        self._match = match
+
+    def best(self, depth: int, eligible: Eligible | None) -> list[tuple[int, float]]:
+        """The best of the eligible chunks with their values, best first."""
+        mask = None if eligible is None else eligible.mask
+        return self._connection.rows(BEST, BEST.bind(match=self._match, eligible=mask, depth=depth))
+
+    def of(self, chunks: Sequence[int]) -> list[tuple[int, float]]:
+        """(chunk, BM25) of the chunks among the given that match."""
+        statement = _SQL["relevance_of_texts"]
+        return self._connection.rows(statement, statement.bind(match=self._match, ids_json=json_ids(chunks)))
+
+    def held(self, term: str, chunk: int) -> bool:
+        """Whether a chunk has a term."""
+        return bool(FullText(self._connection, term).of([chunk]))
+
+
+@contextmanager
+def checked(request: SearchRequest) -> Iterator[None]:
+    """QueryError for an FTS5 expression of the caller's that SQLite refuses inside."""
+    try:
+        yield
+    except WorldsError as error:
+        if request.syntax != "fts5" or request.mode == "vector":
+            raise
+        column = _NO_COLUMN.search(str(error))
+        why = (
+            f"there is no column {column[1]!r}; words with a hyphen or a colon go into double quotes"
+            if column
+            else error
+        )
+        raise QueryError(f"the FTS5 expression {short(request.text)} is not valid: {why}") from error
+
+
+def short(text: str) -> str:
+    """A text as an error repeats it."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from worlds.core.quads.dataset import SHAPES_GRAPH
 from worlds.errors import ArgumentError, ShapesError
 from worlds.extras.conclusions.clashing import Clash, same
 from worlds.extras.curation.columns.quad_columns import Mask, QuadTable, distinct
+from worlds.extras.curation.columns.vocabularies import OWL
 from worlds.extras.curation.findings.causes import told_causes
 from worlds.extras.curation.findings.declared import Declared
 from worlds.extras.curation.findings.findings import (
@@ -25,9 +27,8 @@ from worlds.extras.curation.findings.findings import (
     Severity,
     kept,
 )
-from worlds.extras.curation.findings.overlaps import overlaps
 from worlds.extras.curation.findings.suggested import Suggested
-from worlds.extras.facts.spans import Validity
+from worlds.extras.facts.spans import REIFIES, Spans, Validity
 from worlds.extras.shapes.world_validation import ShapeChecker
 from worlds.graph.terms import to_oxigraph
 from worlds.sql import statements
@@ -37,6 +38,32 @@ _predicate = re.compile("<([^<>]*)>")
 _NOTHING = -1  # no term has this id
 _KINDS = ", ".join(CONTRADICTIONS)
 _SEVERITIES: Mapping[str, Severity] = {"Violation": "error", "Warning": "warning"}
+
+
+def overlaps(declared: Declared, spans: Spans) -> Iterator[RawFinding]:
+    """Contradictions in time; a value of which nothing says when it held contradicts none."""
+    table = declared.table
+    functional = declared.axioms.typed(OWL + "FunctionalProperty")
+    reifies = table.id(REIFIES.value)
+    chosen = spans.of(np.isin(spans.quads[:, 1], functional))
+    columns = np.column_stack([chosen.quads[:, [0, 1, 3, 2]], chosen.since, chosen.until, chosen.reifiers])
+    for (subject, predicate, _), rows in groupby(sorted(map(tuple, columns.tolist())), key=lambda row: row[:3]):
+        held = sorted(rows, key=lambda row: row[4])
+        for place, (*_, value, _, until, reifier) in enumerate(held):
+            for *_, other, since, _, second in held[place + 1 :]:
+                if since >= until:
+                    break
+                if other == value or all(len(table.quads_of(subject, predicate, one)) for one in (value, other)):
+                    continue
+                yield RawFinding(
+                    "overlap",
+                    declared.grave([value, other]),
+                    1.0,
+                    (subject,),
+                    tuple(sorted({*table.values_of(reifier, reifies), *table.values_of(second, reifies)})),
+                    "{0} had two values of {1} at one time, which may have at most one: {2} and {3}",
+                    (subject, predicate, value, other),
+                )
 
 
 @dataclass(eq=False, repr=False)
