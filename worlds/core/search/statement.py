@@ -170,7 +170,7 @@ class SearchStatements:
             lists.read(one for terms in listed for one in readings(terms))
         found = []
         for request, (match, terms, excluded, _) in zip(requests, read, strict=True):
-            relevance = None if match is None else self._relevance(request, match, terms, excluded)
+            relevance = self._relevance(request, match, terms, excluded) if match else None
             found.append([] if relevance is None else [chunk for chunk, _ in relevance.best(request.limit, eligible)])
         return found
 
