@@ -4,8 +4,8 @@ Every engine (`benchmarks.rival_engines`) gets the same graph and the same quest
 turns: which begins changes with the round. A process loads, inserts ten times 100 quads with a text each, answers
 each kind of question several times, and closes; another opens what is on the disk and answers once. Figures are
 medians: CPU time of all threads and children, by the system's account, which other work disturbs least; those of a new
-process begin with its start. An engine that lacks something, or is not installed (`pip install 'worlds-kg[rivals]'`),
-has a dash.
+process begin with its start, its modules compiled before, as those of installed packages are. An engine that lacks
+something, or is not installed (`pip install 'worlds-kg[rivals]'`), has a dash.
 
 Rows of queries are counted and must be as many as pyoxigraph's; hits behind a filter must be members of the class;
 recall is of the ten nearest by exact cosine. `--write` puts the table into docs/benchmarks.md; `--small` is a trial.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import subprocess
@@ -218,7 +219,8 @@ def available(kind: type[Engine]) -> str:
 
 def run(name: str, source: Path, folder: Path, what: str) -> Figures:
     command = [sys.executable, "-m", "benchmarks.rivals", "--child", name, str(source), str(folder), what]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    keeping = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=keeping)
     found: Figures = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -16,8 +16,6 @@ from worlds.core.quads.dataset import of_data
 from worlds.core.quads.dictionary import Ids, json_ids
 from worlds.core.quads.interner import Interner
 from worlds.core.quads.rows import NO_QUADS, difference, distinct
-from worlds.extras.curation.linking.links import is_vocabulary
-from worlds.extras.entities.names import forms
 from worlds.sql import statements
 
 if TYPE_CHECKING:
@@ -103,6 +101,8 @@ class PassageLinks(Extension):
 
     def _typed(self, changed: Ids) -> list[int]:
         """The entities that get or lose a class whose instances are linked, or are not."""
+        from worlds.extras.curation.linking.links import is_vocabulary  # which a world without mentions does not need
+
         types = changed[changed[:, 1] == self._core.facts.rdf_type]
         kinds, terms = self._kinds(None), self._core.dictionary.terms(distinct(types[:, 2]).tolist())
         telling = [number for number, term in terms.items() if term in (kinds or ()) or is_vocabulary(term)]
@@ -116,6 +116,8 @@ class PassageLinks(Extension):
 
     def _holding(self, names: Ids) -> Ids:
         """The subjects of texts that hold the words of names, of each name the best thousand."""
+        from worlds.extras.entities.names import forms
+
         terms = [
             term.value for term in self._core.dictionary.terms(names.tolist()).values() if isinstance(term, ox.Literal)
         ]
