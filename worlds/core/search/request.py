@@ -148,8 +148,8 @@ class Requests:
         if chosen.get("group_by") == "none" and "per_subject" in taken:
             del chosen["per_subject"], taken["per_subject"]
         told = {name: found[name][0] for name in taken}
-        made = replace(self._made(text, limits, chosen), defaults=told)
-        made = replace(made, notes=(*made.notes, *notes)) if notes else made
+        made = self._made(text, limits, chosen)
+        made = replace(made, defaults=told, notes=(*made.notes, *notes)) if told or notes else made
         if text.strip() or made.syntax != "words" or made.vector is not None or not made.filter.any:
             return made
         notes = (f"{BLANK}: all that the filters let through is listed, in a fixed order", *made.notes[1:])

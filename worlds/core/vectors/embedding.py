@@ -282,13 +282,13 @@ def number_vectors(
 
     Gives the rows to store: (id, key, embedding or None) of all, (id, sign bits) of those rows that are `usable`.
     """
-    codes = sign_codes(vectors)
+    codes, vectors = sign_codes(vectors), vectors.astype("<f4")
     new_vectors: list[Row] = []
     new_codes: list[Row] = []
     for row, key in enumerate(keys):
         if key not in numbers:
             numbers[key] = following
-            new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
+            new_vectors.append((following, key, vectors[row].tobytes() if usable[row] else None))
             if usable[row]:
                 new_codes.append((following, codes[row].tobytes()))
             following += 1

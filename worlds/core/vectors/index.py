@@ -33,7 +33,7 @@ def embedder_of(connection: Connection) -> dict[str, object] | None:
         int(str(about["dimension"]))
         return {**about, "name": about["name"], "fingerprint": about["fingerprint"]}
 
-    return connection.setting("embedder", read)
+    return connection.remembered("embedder", lambda: connection.setting("embedder", read))
 
 
 def require_native(connection: Connection) -> None:
