@@ -25,7 +25,7 @@ from benchmarks.common import environment
 from benchmarks.common import table as print_table
 from worlds.core.quads.matching import assigned, match
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 
 EDITS, ROUNDS = 500, 3
 OLD, NEW = 1_000_000_000, 1_500_000_000  # ids

@@ -13,8 +13,8 @@ from worlds.errors import OpenError, ParseError
 from worlds.graph.bounds import bounds
 from worlds.graph.formats import FORMATS
 from worlds.graph.longtexts import LongTexts
+from worlds.graph.rdf_sources import Input
 from worlds.graph.rdfxml import RdfXml
-from worlds.graph.sources import Input
 
 _PIECE = 1 << 16
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from worlds import records as records
-
 if TYPE_CHECKING:
+    from worlds import records as records
     from worlds.aio import AsyncWorld as AsyncWorld, aopen as aopen
     from worlds.comparison import compare as compare
     from worlds.core.embedders import (

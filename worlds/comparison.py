@@ -15,7 +15,7 @@ from worlds.errors import ArgumentError
 from worlds.graph.blanknodes import blank_nodes, renamed
 from worlds.graph.formats import FORMATS, rdflib_quads
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
 from worlds.world import SUFFIXES, open
 

@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from worlds.extras.memory.byte_search import Proof as Proof
     from worlds.extras.memory.byte_search import prove as prove
     from worlds.extras.memory.memory import Memory as Memory
-    from worlds.extras.memory.records import Forgotten as Forgotten
-    from worlds.extras.memory.records import Keep as Keep
-    from worlds.extras.memory.records import Recalled as Recalled
-    from worlds.extras.memory.records import Remembered as Remembered
-    from worlds.extras.memory.records import Retained as Retained
+    from worlds.extras.memory.memory_records import Forgotten as Forgotten
+    from worlds.extras.memory.memory_records import Keep as Keep
+    from worlds.extras.memory.memory_records import Recalled as Recalled
+    from worlds.extras.memory.memory_records import Remembered as Remembered
+    from worlds.extras.memory.memory_records import Retained as Retained
     from worlds.extras.questions.brief import Brief as Brief
     from worlds.extras.questions.question_store import BrokenQuestion as BrokenQuestion
     from worlds.extras.questions.question_store import Questions as Questions
@@ -110,7 +110,7 @@ _HOMES = {
     "worlds.extras.facts.timeline": "DueFact Timeline",
     "worlds.extras.memory.byte_search": "Proof prove",
     "worlds.extras.memory.memory": "Memory",
-    "worlds.extras.memory.records": "Forgotten Keep Recalled Remembered Retained",
+    "worlds.extras.memory.memory_records": "Forgotten Keep Recalled Remembered Retained",
     "worlds.extras.questions.brief": "Brief",
     "worlds.extras.questions.question_store": "BrokenQuestion Questions",
     "worlds.extras.shapes.report": "ValidationReport",

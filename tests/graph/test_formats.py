@@ -27,7 +27,7 @@ from worlds.graph.formats import (
     serialize,
 )
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 from worlds.graph.terms import RDF, XSD, Term
 
 S, P, G = (ox.NamedNode(f"http://example.org/{name}") for name in "spg")

@@ -15,7 +15,7 @@ from tests.support import seams
 from worlds.graph.formats import FORMATS, serialize
 from worlds.graph.longtexts import LongTexts, parse_all
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 
 S, P = ox.NamedNode("urn:x:s"), ox.NamedNode("urn:x:p")
 LONG = 17_000_000

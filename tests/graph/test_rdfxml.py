@@ -14,8 +14,8 @@ from rdflib.compare import isomorphic
 import worlds
 from worlds import ParseError
 from worlds.graph.parsing import parsing
+from worlds.graph.rdf_sources import sources
 from worlds.graph.rdfxml import RdfXml
-from worlds.graph.sources import sources
 from worlds.graph.terms import to_rdflib
 
 HEAD = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:e:"'

@@ -20,7 +20,7 @@ import zstandard
 import worlds
 from worlds.errors import OpenError, ParseError
 from worlds.graph.formats import FORMATS
-from worlds.graph.sources import Input, sniff, sources
+from worlds.graph.rdf_sources import Input, sniff, sources
 
 TURTLE = b'@prefix ex: <http://example.org/> .\nex:a ex:b "c" .\n'
 XML = b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
@@ -241,7 +241,7 @@ def test_a_named_pipe_is_a_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [TURTLE, gzip.compress(TURTLE, mtime=0)])
 def test_a_dash_is_standard_input(data: bytes) -> None:
     code = (
-        "from worlds.graph.sources import sources\n"
+        "from worlds.graph.rdf_sources import sources\n"
         "(source,) = sources('-')\n"
         "print(source.name, source.format, source.base, len(source.open().read()))"
     )

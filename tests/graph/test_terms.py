@@ -402,7 +402,7 @@ def test_well_known_prefixes_are_prefixes_of_iris() -> None:
 
 def test_rdflib_is_imported_only_when_it_is_needed() -> None:
     code = (
-        "import sys, worlds.graph.terms, worlds.graph.sources, worlds.graph.formats, worlds.graph.query.results;"
+        "import sys, worlds.graph.terms, worlds.graph.rdf_sources, worlds.graph.formats, worlds.graph.query.results;"
         "print([name for name in ('rdflib', 'zstandard', 'urllib.request', 'pandas') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

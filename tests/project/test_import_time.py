@@ -145,6 +145,7 @@ def test_a_type_checker_sees_the_names_that_there_are(module: Any) -> None:
     for node in guarded.body:
         assert isinstance(node, ast.ImportFrom)
         typed |= {alias.name: str(node.module) for alias in node.names}
+    typed.pop("records", None)  # the module
     assert set(typed) == set(module.__all__)
     for name, home in typed.items():
         assert getattr(importlib.import_module(home), name) is getattr(module, name)

@@ -311,7 +311,7 @@ DOORS = ("doors.cli", "doors.mcp", "doors.server", "adapters")
 def test_a_door_uses_public_names(door: str) -> None:
     """Rooms of the engine are entered by World alone; results and terms are what it gives and takes."""
     public = {f"worlds.{name}" for name in worlds.__all__}
-    public |= {"worlds.records", *(f"worlds.records.{name}" for name in worlds.records.__all__)}
+    public |= {"worlds.records", *(f"worlds.{name}" for name in worlds.records.__all__)}
     allowed = OPEN_TO_DOORS | {f"worlds.{other}" for other in DOORS[DOORS.index(door) :]}
     modules = within(f"worlds.{door}")
     assert modules

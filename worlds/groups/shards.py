@@ -21,7 +21,7 @@ import pyoxigraph as ox
 
 from worlds.errors import ConflictError, OpenError, WorldsError
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 from worlds.graph.terms import skolemised
 from worlds.groups.workers import working
 from worlds.permissions import create_like, most_private

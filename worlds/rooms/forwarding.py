@@ -53,25 +53,25 @@ class Forwarding(Parts):
         """See `World.curation`."""
         from worlds.rooms.scoped import ScopedCuration
 
-        return ScopedCuration(self)  # type: ignore[arg-type]  # the world that it is mixed into
+        return ScopedCuration(self)
 
     @property
     def proposals(self) -> ProposalsRoom:
         """See `World.proposals.list`."""
         from worlds.rooms.scoped import ScopedProposals
 
-        return ScopedProposals(self)  # type: ignore[arg-type]  # the world that it is mixed into
+        return ScopedProposals(self)
 
     @property
     def sources(self) -> SourcesRoom:
         """See `World.sources`."""
         from worlds.rooms.scoped import ScopedSources
 
-        return ScopedSources(self)  # type: ignore[arg-type]  # the world that it is mixed into
+        return ScopedSources(self)
 
     @property
     def file(self) -> FileRoom:
         """See `World.file`."""
         from worlds.rooms.scoped import ScopedFile
 
-        return ScopedFile(self)  # type: ignore[arg-type]  # the world that it is mixed into
+        return ScopedFile(self)

@@ -10,7 +10,7 @@ from worlds.verbs.invocation import verb_of
 
 if TYPE_CHECKING:
     from worlds.extras.questions.brief import Brief
-    from worlds.world import World
+    from worlds.verbs.parts import Parts
 
 verb = verb_of("questions")
 
@@ -23,7 +23,7 @@ class QuestionsRoom(Room, Questions):
 
     _name = "questions"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)
         Questions.__init__(self, world._core, world.query, lambda: world._nearest)
 

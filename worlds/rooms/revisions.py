@@ -20,7 +20,7 @@ from worlds.rooms.room import Room
 from worlds.verbs.invocation import setting, verb_of
 
 if TYPE_CHECKING:
-    from worlds.world import World
+    from worlds.verbs.parts import Parts
 
 verb = verb_of("revisions")
 
@@ -32,7 +32,7 @@ class RevisionsRoom(Room, Tags):
 
     _name = "revisions"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)
         core = world._core
         Tags.__init__(self, core.connection, core.history, core.gate, now)

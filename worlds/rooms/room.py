@@ -1,4 +1,4 @@
-"""What all rooms of a world share."""
+"""The base of all rooms of a world."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 if TYPE_CHECKING:
     from worlds.core.core import Core
     from worlds.sql.connection import Connection
-    from worlds.world import World
+    from worlds.verbs.parts import Parts
 
 
 class Room:
@@ -17,7 +17,7 @@ class Room:
     """The attribute of `World` that gives it."""
     _core: Core
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Parts) -> None:
         self._world = world
         self._core = world._core
 

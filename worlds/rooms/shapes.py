@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from worlds.extras.curation.changing.shapes import Shapes
+from worlds.extras.curation.changing.shapes_graph import Shapes
 from worlds.extras.shapes.guard import GuardSetting
 from worlds.rooms.room import Room
 from worlds.verbs.invocation import setting, verb_of
 
 if TYPE_CHECKING:
     from worlds.extras.shapes.report import ValidationReport
-    from worlds.world import World
+    from worlds.verbs.parts import Parts
 
 verb = verb_of("shapes")
 
@@ -24,7 +24,7 @@ class ShapesRoom(Room, Shapes):
 
     _name = "shapes"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)
         Shapes.__init__(self, world._core, world._shape_checker)
 

@@ -26,7 +26,7 @@ from worlds.verbs.invocation import verb_of
 if TYPE_CHECKING:
     from worlds.core.search.passages import Passage
     from worlds.extras.sources.source_sync import Synced
-    from worlds.world import World
+    from worlds.verbs.parts import Parts
 
 verb = verb_of("sources")
 _MOST_AROUND = 100  # neighbours of a passage on either side
@@ -39,7 +39,7 @@ class SourcesRoom(Room, Sources):
 
     _name = "sources"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)
         Sources.__init__(self, world._core, world._source_store, world._ownership)
 

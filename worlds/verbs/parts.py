@@ -27,10 +27,12 @@ from worlds.extras.sources.store import Ownership, SourceStore
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
+    from worlds.core.history.diff import Diff
+    from worlds.core.views.view import View
     from worlds.extras.conclusions.ruling import Rules
     from worlds.extras.curation.changing.entity_merge import EntityMerging
     from worlds.extras.curation.changing.proposals import Proposals
-    from worlds.extras.curation.changing.shapes import Shapes
+    from worlds.extras.curation.changing.shapes_graph import Shapes
     from worlds.extras.curation.claims.claim_check import Verifier
     from worlds.extras.curation.claims.named_facts import Teller
     from worlds.extras.curation.claims.objections import Joining
@@ -111,6 +113,21 @@ class Parts:
             """`World.only`."""
 
         query: Callable[..., Any]
+        update: Callable[..., Any]
+        edit: Callable[..., Any]
+        diff: Callable[..., Diff]
+
+        @property
+        def proposals(self) -> Any:
+            """`World.proposals`."""
+
+        @property
+        def _view(self) -> View:
+            """How the world is looked at."""
+
+        @property
+        def _written(self) -> Connection:
+            """The connection by which it is written."""
 
     def _through(self, graphs: object) -> Any:
         """The world as seen through some of its graphs."""
@@ -290,7 +307,7 @@ class Parts:
 
         return ShapeChecker(self._core, lambda query: self._core.queries.rows(query))
 
-    _shapes: Shapes = part("curation.changing.shapes:Shapes", "_shape_checker")
+    _shapes: Shapes = part("curation.changing.shapes_graph:Shapes", "_shape_checker")
     _merging: EntityMerging = part("curation.changing.entity_merge:EntityMerging", "_joining.merged")
     _joining: Joining = part("curation.claims.objections:Joining")
 

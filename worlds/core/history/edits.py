@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.core.quads.patterns import Patterns
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.policy import TextPolicy
 from worlds.graph.records import Count, Node, Record
 from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib

@@ -31,8 +31,8 @@ from worlds.core.quads.rows import NO_QUADS, decoded, difference, distinct, in_s
 from worlds.core.texts.chunks import ChunkStore
 from worlds.errors import WorldsError
 from worlds.graph.patches import read_patch, write_patch
+from worlds.graph.rdf_sources import is_local, sources
 from worlds.graph.search.vocabulary import NAMESPACE
-from worlds.graph.sources import is_local, sources
 from worlds.graph.terms import GraphName, listed
 from worlds.sql import statements
 from worlds.sql.connection import Connection

@@ -23,7 +23,7 @@ from worlds.core.quads.recognition import Recognition
 from worlds.core.quads.rows import NO_QUADS, difference, unique_quads
 from worlds.errors import ConflictError, ParseError
 from worlds.graph.patches import PatchRow, read_patch
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 from worlds.sql.connection import Connection
 
 _PENDING = 100_000  # terms that wait for their ids

@@ -20,7 +20,7 @@ from worlds.core.quads.numbering import Terms
 from worlds.core.quads.reader import ParsedBlock, read_documents
 from worlds.errors import WorldsError
 from worlds.graph.query.query_limits import Child, ChildOutput
-from worlds.graph.sources import Input
+from worlds.graph.rdf_sources import Input
 from worlds.graph.terms import GraphName
 
 _AHEAD = 8  # blocks

@@ -18,7 +18,7 @@ from worlds.core.quads.numbering import Numbering, Terms
 from worlds.core.quads.rows import NO_QUADS, unique_quads
 from worlds.graph.formats import FORMATS, rdflib_quads
 from worlds.graph.parsing import parsing
-from worlds.graph.sources import Input
+from worlds.graph.rdf_sources import Input
 from worlds.graph.terms import GraphName
 from worlds.sql.connection import Connection
 

@@ -15,7 +15,7 @@ from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Ids, json
 from worlds.core.quads.rows import distinct
 from worlds.core.search.filters import Eligible
 from worlds.core.search.stages import Cursor, Floats, Indexes, Key
-from worlds.core.texts.facts import QuadRow
+from worlds.core.texts.entity_facts import QuadRow
 from worlds.core.texts.profiles import term_of
 from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection, Row

@@ -24,7 +24,7 @@ from worlds.core.search.request import Requests, SearchRequest
 from worlds.core.search.showing import HitContents, HitMaker
 from worlds.core.search.stages import Stages
 from worlds.core.search.statement import Prepared, SearchStatements
-from worlds.core.texts.facts import Facts, QuadRow
+from worlds.core.texts.entity_facts import Facts, QuadRow
 from worlds.core.vectors.codes import Codes
 from worlds.sql import statements
 from worlds.sql.connection import Connection

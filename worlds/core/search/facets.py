@@ -13,7 +13,7 @@ from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json
 from worlds.core.search.candidates import read_cited, spread
 from worlds.core.search.filters import Eligible, Filters
 from worlds.core.search.origins import GraphSources
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.sql import statements
 from worlds.sql.bound_values import integers

@@ -19,7 +19,7 @@ from worlds.core.search.filters import Eligible, Filters
 from worlds.core.search.hits import Hit, Leg, ResultType
 from worlds.core.search.origins import GraphSources, Origin, place_of
 from worlds.core.search.request import SearchRequest
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.languages import as_written
 from worlds.core.texts.policy import DOCUMENT, TEXT
 from worlds.graph.terms import to_rdflib

@@ -22,7 +22,7 @@ import pyoxigraph as ox
 from worlds.core.quads.delta import Delta
 from worlds.core.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.core.quads.rows import NO_QUADS, find_quads
-from worlds.core.texts.facts import Facts, QuadRow, Text, clean
+from worlds.core.texts.entity_facts import Facts, QuadRow, Text, clean
 from worlds.core.texts.policy import TextPolicy
 from worlds.sql import STATEMENT, statements
 from worlds.sql.bound_values import integers

@@ -18,8 +18,8 @@ from worlds.extras.conclusions.following import Conclusions, RuleSettings
 from worlds.extras.conclusions.rules import SETS, read
 from worlds.graph.parsing import parsing
 from worlds.graph.query.tokens import tokenize
+from worlds.graph.rdf_sources import sources
 from worlds.graph.records import Count, Record
-from worlds.graph.sources import sources
 
 _SH = "http://www.w3.org/ns/shacl#"
 _TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import Dictionary
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.policy import TextPolicy
 from worlds.graph.terms import RDF, local_name
 from worlds.sql import statements

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worlds.core.quads.dictionary import Dictionary, json_ids
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.policy import TextPolicy
 from worlds.core.texts.segmentation import UNSPACED
 from worlds.extras.entities.mentions import says

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from worlds.core.core import Core
 from worlds.core.quads.dictionary import Ids, batches, json_ids
-from worlds.core.texts.facts import clean, language_order
+from worlds.core.texts.entity_facts import clean, language_order
 from worlds.core.texts.profiles import words_of
 from worlds.extras.entities.apart import told_apart
 from worlds.extras.entities.instep import InStep

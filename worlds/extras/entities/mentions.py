@@ -12,7 +12,7 @@ from worlds.core.quads.dictionary import Dictionary, hash_of
 from worlds.core.search.engine import Searches
 from worlds.core.search.words import STOP_WORDS
 from worlds.core.texts.chunks import ChunkStore
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.errors import WorldsError
 from worlds.extras.entities.likeness import likeness
 from worlds.extras.entities.names import normal, ways

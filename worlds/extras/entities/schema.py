@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from worlds.core.core import Core
 from worlds.core.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids, json_ids
 from worlds.core.quads.used_names import nearest, spelled
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.profiles import words_of
 from worlds.extras.entities.descriptions import Value
 from worlds.extras.entities.limits import check_limit

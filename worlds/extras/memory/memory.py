@@ -21,6 +21,7 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.extras.facts.times import literal, microseconds, now
 from worlds.extras.memory.erasure import Purging, elsewhere
 from worlds.extras.memory.linked_facts import Keeping
+from worlds.extras.memory.memory_records import Forgotten, Keep, Kind, Recalled, Retained, days_of
 from worlds.extras.memory.names import (
     ABOUT,
     CITES,
@@ -43,7 +44,6 @@ from worlds.extras.memory.names import (
     session_iri,
 )
 from worlds.extras.memory.recall import Recalling
-from worlds.extras.memory.records import Forgotten, Keep, Kind, Recalled, Retained, days_of
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.sql.retry import retried
 

@@ -28,6 +28,7 @@ from worlds.extras.entities.neighbours import CitedQuad
 from worlds.extras.facts.spans import REIFIES
 from worlds.extras.facts.times import microseconds, moment, now
 from worlds.extras.memory.linked_facts import Keeping
+from worlds.extras.memory.memory_records import Keep, Kind, Recalled, Remembered
 from worlds.extras.memory.names import (
     ABOUT,
     CITES,
@@ -46,7 +47,6 @@ from worlds.extras.memory.names import (
     session_iri,
     session_of,
 )
-from worlds.extras.memory.records import Keep, Kind, Recalled, Remembered
 from worlds.extras.memory.seen_graph import SEEN
 from worlds.extras.memory.supersession import newest_first
 from worlds.graph.terms import to_oxigraph, to_python, to_rdflib

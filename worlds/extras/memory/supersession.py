@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.extras.memory.records import Remembered
+from worlds.extras.memory.memory_records import Remembered
 
 _NEAR, _NEARER = 0.5, 0.6  # cosines, of texts of which the newer tells a change, and of others
 _SHARED = 0.5  # of the words of the shorter text, where there are no vectors

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from worlds.core.core import Core
 from worlds.core.history.edits import Edits
-from worlds.core.texts.facts import language_order
+from worlds.core.texts.entity_facts import language_order
 from worlds.errors import ConflictError, OpenError, WorldsError
 from worlds.extras.entities.trees import SKOS, Trees
 from worlds.extras.publishing.vocabulary import (

@@ -15,7 +15,7 @@ from worlds.core.core import Core
 from worlds.core.quads.dataset import of_data
 from worlds.core.quads.dictionary import Ids, json_ids
 from worlds.core.quads.rows import distinct
-from worlds.core.texts.facts import clean
+from worlds.core.texts.entity_facts import clean
 from worlds.errors import ArgumentError
 from worlds.extras.entities.trees import OWL, RDFS, SKOS, Trees
 from worlds.graph.terms import RDF, XSD, format_term

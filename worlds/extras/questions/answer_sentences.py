@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from worlds.core.texts.facts import clean
+from worlds.core.texts.entity_facts import clean
 from worlds.extras.entities.context import NOTHING, UNNAMED, Context, Contexts
 from worlds.extras.entities.context_text import tokens
 from worlds.extras.entities.kept_questions import Answer, NearQuestion

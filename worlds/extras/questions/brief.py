@@ -10,7 +10,7 @@ import pyoxigraph as ox
 from rdflib import Literal
 
 from worlds.core.core import Core
-from worlds.core.texts.facts import clean
+from worlds.core.texts.entity_facts import clean
 from worlds.extras.entities.context_text import tokens
 from worlds.extras.entities.kept_questions import Answer, NearQuestion
 from worlds.extras.entities.limits import check_limit

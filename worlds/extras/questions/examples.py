@@ -20,7 +20,7 @@ from worlds.errors import OpenError, QueryError
 from worlds.extras.entities.kept_questions import KeptQuestion
 from worlds.extras.entities.names import spelt
 from worlds.graph.query.query import Query
-from worlds.graph.sources import is_rdf
+from worlds.graph.rdf_sources import is_rdf
 from worlds.graph.terms import RDF
 
 _SH = "http://www.w3.org/ns/shacl#"

@@ -26,7 +26,7 @@ from worlds.graph.formats import rdflib_quads
 from worlds.graph.parsing import parsing
 from worlds.graph.query.query import Query
 from worlds.graph.query.query_limits import deadline_of
-from worlds.graph.sources import sources
+from worlds.graph.rdf_sources import sources
 from worlds.graph.terms import format_term, listed, to_rdflib
 from worlds.sql import statements
 

@@ -6,7 +6,7 @@ import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import Dictionary
 from worlds.core.texts.chunks import ChunkStore
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.profiles import words_of
 from worlds.extras.entities.names import normal
 from worlds.sql import statements

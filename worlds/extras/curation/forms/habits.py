@@ -11,7 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import Dictionary, Ids, json_ids
-from worlds.core.texts.facts import Facts
+from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.policy import TextPolicy
 from worlds.sql import statements
 from worlds.sql.connection import Connection

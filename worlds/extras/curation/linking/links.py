@@ -13,7 +13,7 @@ from worlds.core.quads.dictionary import Dictionary, Ids
 from worlds.core.quads.namespaces import listed
 from worlds.core.search.words import STOP_WORDS
 from worlds.core.texts.chunks import ChunkStore
-from worlds.core.texts.facts import Text
+from worlds.core.texts.entity_facts import Text
 from worlds.core.texts.policy import TextPolicy
 from worlds.core.texts.segmentation import fold
 from worlds.extras.entities.gazetteer import Gazetteer, Name, Span, Word, ends_sentence, words

@@ -23,7 +23,7 @@ from worlds.extras.sources.tables.mapping import GRAPH, REVISION, STATE, TYPE, C
 from worlds.extras.sources.tables.quads import RowNotes
 from worlds.extras.sources.tables.tabular import TableSources
 from worlds.graph.cells import fits
-from worlds.graph.sources import Input
+from worlds.graph.rdf_sources import Input
 from worlds.graph.terms import listed, shorten
 
 _SHOWN = 10  # rows that are gone, that do not fit, and cells in conflict, which are named

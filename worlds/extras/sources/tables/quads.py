@@ -21,7 +21,7 @@ import numpy as np
 from worlds.extras.sources.tables.mapping import HASH, Among, Column, TableMapping, placed, read_mapping, required_names
 from worlds.extras.sources.tables.rows import Cell, Table
 from worlds.graph.datatypes import checker
-from worlds.graph.sources import Input
+from worlds.graph.rdf_sources import Input
 from worlds.graph.terms import XSD
 
 _CHUNK = 200  # rows that are passed on together

@@ -22,7 +22,7 @@ from worlds.extras.sources.tables.mapping import TYPE, Among, TableMapping, plac
 from worlds.extras.sources.tables.mapping_proposal import Known, class_name, folded, propose
 from worlds.extras.sources.tables.quads import RowNotes, parts, source_of
 from worlds.extras.sources.tables.rows import ENDINGS, Table
-from worlds.graph.sources import Input
+from worlds.graph.rdf_sources import Input
 from worlds.graph.terms import local_name
 
 if TYPE_CHECKING:
