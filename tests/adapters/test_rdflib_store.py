@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from rdflib import RDF, RDFS, XSD, BNode, Dataset, Graph, Literal, URIRef, Variable
@@ -566,6 +566,7 @@ bindings = st.tuples(
 
 @settings(max_examples=60)
 @given(st.lists(bindings, max_size=5))
+@example([("foaf", "urn:1:", (True, True)), ("foaf", "http://xmlns.com/foaf/0.1/", (True, True))])
 def test_prefixes_are_bound_as_in_memory(calls: list[Any]) -> None:
     with worlds.open(embedder=None, vector_index=False) as world:
         graphs = [Graph(bind_namespaces="none"), Graph(WorldsStore(world), bind_namespaces="none")]

@@ -376,6 +376,8 @@ class WorldsStore(Store):
         if prefix not in self._stored() and _is_default(prefix, iri):
             self._prefixes[prefix] = iri
             return
+        if WELL_KNOWN_PREFIXES.get(prefix) == iri:  # which is not told from what every world has
+            self._prefixes[prefix] = iri
         try:
             self.world.bind(prefix, iri)
         except (ReadOnlyError, ValueError):
