@@ -60,7 +60,7 @@ def run(path: Path, kills: int, history: str) -> None:
             for one in told[-3:-1]:  # of those that nothing has replaced
                 assert one % 3 == 0 or f"k{one % 4}" in kept
             assert not [one for one in purged if f"told {one} " in str(kept)]
-            world.memory(scope="a").world.compact()
+            world.memory(scope="a").world.file.compact()
         for one in purged[-5:]:
             assert prove(f"own{one}z here", path), one
         number = last + 2

@@ -47,10 +47,10 @@ def test_labels_stand_in_its_context(priya: Memory) -> None:
 
 
 def test_a_second_value_of_a_functional_property_is_a_contradiction(priya: Memory) -> None:
-    assert list(priya.world.contradictions()) == []
+    assert list(priya.world.curation.contradictions()) == []
     told = priya.retain("We moved to Setubal", facts=[("Priya", "lives in", "Setubal")], at="2026-03-01")
     assert [one.became for one in told.facts.facts] == ["written"]
-    assert [one.kind for one in priya.world.contradictions()] == ["functional"]
+    assert [one.kind for one in priya.world.curation.contradictions()] == ["functional"]
     assert "contradictory" in priya.context("Where does Priya live?").text
 
 

@@ -150,8 +150,8 @@ class Recalling:
 
         Of memories that say nearly the same of the same thing, the newest comes first; an older one tells by
         `superseded_by` which took its place. `memory_kinds` and `session` narrow it. `as_of` is a time: what was told
-        by then. With `documents`, texts of the world are in the same ranking. All else is as in `World.search`. Nothing
-        that is outlived is recalled. ValueError for wrong options.
+        by then. With `documents`, texts of the world are in the same ranking. All else is as in `World.search`;
+        `Ranking(decay={})` ranks without the ages. Nothing that is outlived is recalled. ValueError for wrong options.
         """
         _require_limit(limit)
         kinds = [_kind(one) for one in listed(memory_kinds or [])]
@@ -166,6 +166,8 @@ class Recalling:
             age = {"predicate": CREATED.value, "half_life": keep.half_life}
             lasting = [CLASSES[one].value for one in keep.evergreen]
             options["ranking"] = replace(ranking, decay={**age, "evergreen_types": lasting})
+        elif ranking.decay == {}:
+            options["ranking"] = replace(ranking, decay=None)
         if not documents:
             options = {"predicates": TEXT.value, **options}
         exclude = dict(search.get("exclude") or {})
