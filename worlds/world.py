@@ -102,7 +102,7 @@ def open(
     `embedder` is "auto" (the default model where it is installed, else none), None, the name or path of a
     sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world,
     for other programs: True at any size, False never; "auto" keeps what the file has, and has a new one while that
-    is small, up to 3,000 vectors: see `build_vector_index`. `sparql_index` says where SPARQL is
+    is small, up to 3,000 vectors: see `file.build_vector_index`. `sparql_index` says where SPARQL is
     evaluated: in memory, at some 500 bytes a quad, or on disk, in a folder beside the file; "auto" takes memory for a
     small world, and for a larger one the disk, until its queries have taken so long that moving to memory pays, and if
     half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is on disk in

@@ -210,7 +210,7 @@ class CurationRoom(Room):
         `search`) narrow the entities, `graphs` and `predicates` the quads that are looked at. At most `limit` findings
         are given; some thousands suffice to stop.
 
-        Accepting a proposal of several links keeps their rule in the graph <urn:worlds:links>, and `propose_all`
+        Accepting a proposal of several links keeps their rule in the graph <urn:worlds:links>, and `proposals.add_all`
         accepts what it explains later. Links that were decided, and those of a rule that was, are not found again.
         """
         return self._world._suggesting.suggest(
@@ -237,8 +237,8 @@ class CurationRoom(Room):
         <urn:worlds:mentions>, which is made anew as a whole: searches by `Ranking(related=True)` and `context` walk
         along them.
         `types` are classes whose instances are linked, else the policy's `mentions`, else all entities but classes and
-        properties. A mention is a link where its confidence is at least `score`; see `mentions`. With `propose` the
-        difference becomes one proposal, whose number is the change's.
+        properties. A mention is a link where its confidence is at least `score`; see `entities.mentions`. With
+        `propose` the difference becomes one proposal, whose number is the change's.
 
         `w.policy = w.policy.with_(mentions=True)` keeps the links in step from then on: a write links its texts, those
         of its subjects, and at most 1,000 older texts for each new name, in its own revision. Writes of a scope are not
@@ -288,7 +288,8 @@ class CurationRoom(Room):
 
         Labels become other names (skos:altLabel, or what the world has most), but one in a language in which `kept` has
         none. What linked the entities to one another goes. The old names lead on: the graph <urn:worlds:redirects> gets
-        `old redirect kept`, and `describe`, `resolve`, `similar` and the filters `subjects` and `types` follow it.
+        `old redirect kept`, and `describe`, `resolve`, `entities.similar` and the filters `subjects` and `types`
+        follow it.
 
         A property that is functional (by owl:FunctionalProperty, sh:maxCount 1, or nearly all its subjects in the data)
         and now has several values is a conflict: with "report" all stay, with "kept" those of `kept`, with "newest"

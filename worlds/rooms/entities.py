@@ -179,10 +179,10 @@ class EntitiesRoom(Room):
     def moving(self, iri: object, to: object = None, *, of: object, away: object = None) -> Move:
         """The quads to add and remove that move an entity below another in a tree, or to its top; nothing is written.
 
-        `edit` and `propose` take them. `of` names the tree as `tree` does. `away` is the entity below which it stands,
-        or the scheme where it stands at its top; without it, it leaves all its places. A place is said as it was: in
-        the same graph, by the same property, from the same side. ArgumentError where the move closes a circle, changes
-        nothing, or names an entity that the world does not know.
+        `edit` and `proposals.add` take them. `of` names the tree as `tree` does. `away` is the entity below which it
+        stands, or the scheme where it stands at its top; without it, it leaves all its places. A place is said as it
+        was: in the same graph, by the same property, from the same side. ArgumentError where the move closes a circle,
+        changes nothing, or names an entity that the world does not know.
         """
         named = (None if one is None else self._entity(one) for one in (iri, to, away))
         entity, target, left = named

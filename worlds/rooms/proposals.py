@@ -59,7 +59,7 @@ class ProposalsRoom(Room):
         what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing, or merges and changes
         quads; QueryError if the update changes more than `max_quads`; ConflictError if `max_open` proposals of this
         author wait already, and, unless `again`, for a merge of what was decided to be two: by a rejected proposal, a
-        `split` or `distinct`.
+        `curation.split` or `.distinct`.
         """
         relied = self._core.namespaces.quads(relies_on)
         merged = [self._core.namespaces.entity(entity) for entity in merge]
@@ -227,8 +227,8 @@ class ProposalsRoom(Room):
 
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence; of
         duplicates and links it is the proposal's `score`, which has a confidence once enough were decided (see
-        `duplicates`), and the `action` of duplicates says whether they are merged. Links that a rule of the world
-        explains are accepted at once, unless `follow` is False; a view of graphs keeps no rule. Passed over are
+        `curation.duplicates`), and the `action` of duplicates says whether they are merged. Links that a rule of the
+        world explains are accepted at once, unless `follow` is False; a view of graphs keeps no rule. Passed over are
         findings of which it is not clear what would put them right, those for which an open proposal waits already, or
         one was rejected, and links of a rule that waits.
         """

@@ -120,8 +120,8 @@ class RevisionsRoom(Room, Tags):
     def prune(self, before: Moment) -> int:
         """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
 
-        Today's quads stay. `at` and `diff` reach back to the revision before `before` and no further. `compact()` gives
-        the space back. ValueError for a number greater than the next revision will have.
+        Today's quads stay. `at` and `diff` reach back to the revision before `before` and no further. `file.compact()`
+        gives the space back. ValueError for a number greater than the next revision will have.
         """
         with self._core.connection.transaction():
             return self._core.forgetting.prune(self._core.history.check(before) if isinstance(before, str) else before)

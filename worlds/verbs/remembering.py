@@ -79,7 +79,7 @@ class Remembering(Parts):
 
         `a` may be 0, the empty world; `b` None is now; a time, with its zone, is the last revision up to it, and a text
         a tag of `revisions`. With `a` after `b`, it is what leads back. ValueError for an unknown revision, WorldsError
-        for one before those that `prune` left.
+        for one before those that `revisions.prune` left.
         """
         return self._core.history.diff(a, b)
 

@@ -160,7 +160,7 @@ _CURATOR = _at("agents", "a person decides, at another door")
 
 
 def _of_similar(one: Option) -> Option:
-    """An option of a search, of `similar`."""
+    """An option of a search, of `entities.similar`."""
     if one.name in ("vector", "group_by", "per_subject", "related"):
         return replace(one, absent=_at(_EVERYWHERE, "each hit is another entity"))
     if one.name == "exclude":

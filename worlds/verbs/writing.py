@@ -178,7 +178,7 @@ class WritingVerbs(Parts):
         version. WorldsError where the last load is not known.
 
         `mapping`, a file of CSVW metadata or what it holds, reads a table (CSV, TSV, JSON lines, Excel) as triples;
-        with True it is that of NAME-metadata.json beside it, or what `propose_mapping` gives. A row that does not fit
+        with True it is that of NAME-metadata.json beside it, or what `sources.mappings` gives. A row that does not fit
         is in the notes, with its number, and the rest goes in. A name that means no entity for sure stays a text, and
         the link to the likeliest is proposed.
 

@@ -1,7 +1,7 @@
 """The history of a world: its revisions, what they did, how the world was.
 
 Nothing is recorded here. The gate keeps each quad's revision, and the quads that were removed; all else follows from
-these. A revision that was forgotten (`prune`) takes the quads along that it had removed.
+these. A revision that was forgotten (`revisions.prune`) takes the quads along that it had removed.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Words:
 
     @property
     def outdated(self) -> bool:
-        """Whether texts may have been read by an older release, or by another one of Snowball; `compact` mends it."""
+        """Whether texts may have been read by an older release, or by another Snowball; `file.compact` mends it."""
         return bool(self._connection.meta("stems") != VERSION)
 
     def read_some(self) -> bool:

@@ -1,4 +1,4 @@
-"""The ledger of `add_document`: which quads it wrote of which document, so that it replaces these and no others."""
+"""The ledger of `sources.add_document`: the quads that it wrote of each document, and replaces when it comes again."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _Row: TypeAlias = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Move(Record):
-    """The quads to add and remove that move an entity in a tree, as of a `revision`; `edit` and `propose` take them.
+    """The quads to add and remove that move an entity in a tree, as of a `revision`, for `edit` and `proposals.add`.
 
     `stays` are the others that it goes on to stand below.
     """
