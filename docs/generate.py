@@ -61,17 +61,21 @@ def pages() -> dict[str, str]:
 
 
 def python() -> str:
-    """Every public name but the errors, from its docstring."""
+    """Every public name but the errors, and the rooms of a world, from its docstring."""
     import worlds
+    from worlds.verbs.table import ROOMS
 
     names = [name for name in worlds.__all__ if not is_error(getattr(worlds, name))]
     first = ["open", "World"]
-    ordered = first + [name for name in names if name not in first]
     shown = [
-        *(_symbol(worlds, name) for name in ordered),
+        *(_symbol(worlds, name) for name in first),
+        *(_directive(f"worlds.rooms.{name}.{name.capitalize()}Room", level=2) for name in sorted(ROOMS - {"rules"})),
+        _directive("worlds.extras.conclusions.ruling.Rules", level=2),
+        *(_symbol(worlds, name) for name in names if name not in first),
         *(_symbol(worlds.records, name) for name in worlds.records.__all__),
     ]
-    return "# Python\n\nWhat `import worlds` gives, and the records of `worlds.records`.\n\n" + "\n".join(shown)
+    head = "# Python\n\nThe names of `worlds`, the rooms of a `World`, and the records of `worlds.records`.\n\n"
+    return head + "\n".join(shown)
 
 
 def errors() -> str:

@@ -339,6 +339,12 @@ def test_every_verb_of_a_world_is_documented(everything: str) -> None:
     assert [verb for verb in verbs if not re.search(rf"\b{verb}\b", everything)] == []
 
 
+def test_every_verb_of_a_world_is_in_the_reference(site: Path) -> None:
+    reference = (site / "reference" / "python.html").read_text("utf-8")
+    verbs = [row.method for row in VERBS.values()]
+    assert [verb for verb in verbs if not re.search(rf'id="worlds\.[\w.]+\.{verb}"', reference)] == []
+
+
 def test_every_endpoint_is_documented() -> None:
     need_the_doors()
     from worlds.doors.server.api.operations import operations
