@@ -1,7 +1,7 @@
 """`World.sources.sync` on ten thousand Markdown files, and `World.load` of a table.
 
-The files: a first run, one with twelve changes, one without, and a file that is saved under `worlds sync --watch`. The
-table: rows of ten columns by a mapping, beside the same quads as N-Quads.
+The files: a first run, one with twelve changes, one without, and a file that is saved under `worlds sources sync
+--watch`. The table: rows of ten columns by a mapping, beside the same quads as N-Quads.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _change(folder: Path, number: int) -> None:
 
 
 def _watched(path: Path, folder: Path) -> float:
-    """Seconds from saving a file until its words are found, with `worlds sync --watch` beside."""
-    command = [sys.executable, "-m", "worlds", "sync", str(path), "--watch", "--embedder", "none"]
+    """Seconds from saving a file until its words are found, with `worlds sources sync --watch` beside."""
+    command = [sys.executable, "-m", "worlds", "sources", "sync", str(path), "--watch", "--embedder", "none"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         while "watching" not in child.stderr.readline():

@@ -327,7 +327,7 @@ def doors() -> str:
         name = row.called(door)
         if door == "http":
             return routes[name]
-        return f"`worlds {name.replace('_', '-')}`" if door == "command" else f"`{name}`"
+        return f"`worlds {name}`" if door == "command" else f"`{name}`"
 
     verbs = [
         (

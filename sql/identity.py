@@ -151,7 +151,7 @@ class FileIdentity:
             self.replaced = True  # its log must not be replayed into the new one
         raise OpenError(
             f"{self._path} was replaced by another file while it was open: close it and open it again "
-            "(`worlds restore` replaces a world only when nobody has it open)",
+            "(`worlds file restore` replaces a world only when nobody has it open)",
             kind=GONE,
         )
 
@@ -163,9 +163,9 @@ def require_one_name(path: str, found: os.stat_result) -> None:
     """
     if found.st_nlink > 1:
         raise ReadOnlyError(
-            f"{path} has {found.st_nlink} names (hard links), and writes by one name would be lost to writers by"
-            f" another: remove the others (`find -samefile {path}`), or write a copy (`worlds backup {path} COPY`); "
-            "it can be read (read_only=True)",
+            f"{path} has {found.st_nlink} names (hard links), and writes by one name would be lost to writers "
+            f"by another: remove the others (`find -samefile {path}`), or write a copy (`worlds file backup {path} "
+            "COPY`); it can be read (read_only=True)",
             kind="hard links",
         )
 
@@ -183,8 +183,8 @@ def check_log(path: str) -> None:
         if attempt + 1 == _TRIES:
             raise OpenError(
                 f"{path} was replaced by another file, and the log {path}-wal belongs to the one before, which a "
-                f"process left that died: `worlds restore BACKUP {path}` puts a backup in its place; to open {path} "
-                "as it is, remove the log"
+                f"process left that died: `worlds file restore BACKUP {path}` puts a backup in its place; to open "
+                f"{path} as it is, remove the log"
             )
 
 

@@ -104,7 +104,8 @@ class RecordingConnection(Connection):
     def vacuum(self) -> None:
         """A server has no VACUUM."""
         raise ReadOnlyError(
-            f"{self.path} is a replica: a world on a server cannot be compacted, but the file of `worlds pull` can"
+            f"{self.path} is a replica: a world on a server cannot be compacted, but the file of "
+            "`worlds remote pull` can"
         )
 
     # -- transactions ---------------------------------------------------------------------------------------------

@@ -29,9 +29,9 @@ _ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
 _COMMANDS: tuple[tuple[str, ...], ...] = (
     ("load", "kb.db", "more.nt"),
     ("export", "kb.db", "out.nq"),
-    ("backup", "kb.db", "copy.db"),
-    ("compact", "kb.db"),
-    ("shard", "more.nt", "--into", "parts", "--shards", "2"),
+    ("file", "backup", "kb.db", "copy.db"),
+    ("file", "compact", "kb.db"),
+    ("remote", "shard", "more.nt", "--into", "parts", "--shards", "2"),
     ("sparql", "kb.db", _ENDLESS, "--timeout", "60"),
     ("sparql", "kb.db", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"),
     ("update", "kb.db", "INSERT { ?s <urn:q> ?o } WHERE { ?s ?p ?o }"),

@@ -236,7 +236,8 @@ def test_completion_takes_the_shell_that_one_uses(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("worlds comp", {"compact", "compare", "completion"}),
+        ("worlds comp", {"compare", "completion"}),
+        ("worlds file com", {"compact"}),
         ("worlds search kb.db kite --exclude-l", {"--exclude-lang", "--exclude-language"}),
         ("worlds keys rev", {"revoke"}),
         ("worlds search kb.db kite --mode h", {"hybrid"}),

@@ -1,4 +1,4 @@
-"""`worlds blame`: which revision said what of an entity."""
+"""`worlds revisions provenance`: which revision said what of an entity."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def test_each_triple_is_shown_with_who_said_it(tmp_path: Path) -> None:
         world.remove([("ex:a", "ex:p", '"one"')], author="bob", message="wrong")
         world.update("CREATE GRAPH ex:empty", author="ann")
         world.undo(4)
-    held = ok("blame", path, "ex:a")
+    held = ok("revisions provenance", path, "ex:a")
     assert "bob" in held
     assert "ex:q" in held
     assert "one" not in held
-    all_of_it = ok("blame", path, "ex:a", "--removed")
+    all_of_it = ok("revisions provenance", path, "ex:a", "--removed")
     assert "first" in all_of_it
     assert re.search(r"3  bob$", all_of_it, re.MULTILINE)
-    (found,) = json.loads(ok("blame", path, "ex:a", "-p", "ex:p", "--removed", "--json"))["quads"]
+    (found,) = json.loads(ok("revisions provenance", path, "ex:a", "-p", "ex:p", "--removed", "--json"))["quads"]
     assert found["quad"] == ["<http://example.org/a>", "<http://example.org/p>", '"one"', None]
     assert (found["added"]["revision"], found["removed"]["message"]) == (1, "wrong")
     log = ok("log", path)

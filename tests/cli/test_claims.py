@@ -1,4 +1,4 @@
-"""worlds mentions, suggest-links, verify."""
+"""worlds entities mentions, curate links, curate verify."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_mentions(path: Path) -> None:
-    assert "ex:nasa" in ok("mentions", path, "built for NASA")
-    found = json.loads(ok("mentions", path, "built for NASA", "--type", "ex:Agency", "--json"))
+    assert "ex:nasa" in ok("entities mentions", path, "built for NASA")
+    found = json.loads(ok("entities mentions", path, "built for NASA", "--type", "ex:Agency", "--json"))
     assert [(one["start"], one["end"]) for one in found] == [(10, 14)]
-    assert "names no entity" in run("mentions", path, "nothing").stderr
-    assert "ex:c" in run("mentions", path, "-", input="the Curiosity rover").output
+    assert "names no entity" in run("entities mentions", path, "nothing").stderr
+    assert "ex:c" in run("entities mentions", path, "-", input="the Curiosity rover").output
 
 
 def test_suggested_links(path: Path) -> None:
-    document = json.loads(ok("suggest-links", path, "--json"))
+    document = json.loads(ok("curate links", path, "--json"))
     (link,) = document["findings"]
     assert (link["subject"], link["object"]) == ("http://example.org/o", "http://example.org/nasa")
-    assert "NASA" in ok("suggest-links", path)
+    assert "NASA" in ok("curate links", path)
 
 
 def test_verify(path: Path) -> None:
-    assert "supported" in ok("verify", path, "ex:c", "ex:agency", "ex:nasa")
-    assert "supported" in ok("verify", path, "Curiosity", "agency", "NASA")
-    found = run("verify", path, "ex:c", "ex:landed", '"2013"^^xsd:integer', "--json")
+    assert "supported" in ok("curate verify", path, "ex:c", "ex:agency", "ex:nasa")
+    assert "supported" in ok("curate verify", path, "Curiosity", "agency", "NASA")
+    found = run("curate verify", path, "ex:c", "ex:landed", '"2013"^^xsd:integer', "--json")
     assert (found.exit_code, json.loads(found.output)["outcome"]) == (NO, "contradicted")
     ok("update", path, "DELETE WHERE { ?s <http://example.org/agency> ?o }")
-    assert run("verify", path, "ex:c", "ex:agency", "ex:nasa").exit_code == NO
-    assert "supported" in ok("verify", path, "ex:c", "ex:agency", "ex:nasa", "--at", "1")
-    assert run("verify", path, "ex:c", "ex:agency").exit_code == 2
-    assert run("verify", path).exit_code == 2
+    assert run("curate verify", path, "ex:c", "ex:agency", "ex:nasa").exit_code == NO
+    assert "supported" in ok("curate verify", path, "ex:c", "ex:agency", "ex:nasa", "--at", "1")
+    assert run("curate verify", path, "ex:c", "ex:agency").exit_code == 2
+    assert run("curate verify", path).exit_code == 2

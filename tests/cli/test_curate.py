@@ -23,47 +23,47 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_contradictions_are_told_with_who_said_them(path: Path) -> None:
-    found = run("contradictions", path)
+    found = run("curate contradictions", path)
     assert found.exit_code == 1
     assert "has 2 values of" in " ".join(found.output.split())
     assert "bob" in found.output
-    document = json.loads(run("contradictions", path, "--json").output)
+    document = json.loads(run("curate contradictions", path, "--json").output)
     assert document["counts"] == {"functional": 1}
     assert [said["author"] for said in document["findings"][0]["quads"]] == ["bob", "bob"]
 
 
 def test_a_world_without_any_says_so(tmp_path: Path) -> None:
     worlds.open(tmp_path / "kb.db", embedder=None).close()
-    assert "nothing was found" in ok("contradictions", tmp_path / "kb.db")
+    assert "nothing was found" in ok("curate contradictions", tmp_path / "kb.db")
 
 
 def test_a_report_for_people_programs_and_ci(path: Path, tmp_path: Path) -> None:
-    found = run("report", path)
+    found = run("curate report", path)
     assert found.exit_code == 1, "a functional property has two values"
     assert "entities without a label" in " ".join(found.output.split())
-    assert json.loads(run("report", path, "--json").output)["counts"]["error"] == 1
+    assert json.loads(run("curate report", path, "--json").output)["counts"]["error"] == 1
     with worlds.open(path, embedder=None) as world:
         world.remove([("ex:a", "ex:born", 2)])
-    assert json.loads(ok("report", path, "--json"))["counts"]["error"] == 0
-    assert run("report", path, "--fail-on", "warning").exit_code == 1
-    assert ok("report", path, "-f", "markdown").startswith("# Report")
-    assert not ok("report", path, "-f", "html", "-o", tmp_path / "report.html")
+    assert json.loads(ok("curate report", path, "--json"))["counts"]["error"] == 0
+    assert run("curate report", path, "--fail-on", "warning").exit_code == 1
+    assert ok("curate report", path, "-f", "markdown").startswith("# Report")
+    assert not ok("curate report", path, "-f", "html", "-o", tmp_path / "report.html")
     assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert run("report", path, "--fail-on", "no").exit_code == 2
+    assert run("curate report", path, "--fail-on", "no").exit_code == 2
     worlds.open(tmp_path / "empty.db", embedder=None).close()
-    assert "nothing was found" in ok("report", tmp_path / "empty.db")
+    assert "nothing was found" in ok("curate report", tmp_path / "empty.db")
 
 
 def test_duplicates_and_the_decision_that_there_are_none(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         for name in ("one", "other"):
             world.add([(f"ex:{name}", "rdfs:label", '"Grace Hopper"'), (f"ex:{name}", "ex:mail", '"grace@navy"')])
-    assert "Grace Hopper" in ok("duplicates", path)
-    assert json.loads(ok("duplicates", path, "--json"))["counts"] == {"duplicate": 1}
-    assert "ex:one" in ok("distinct", path, "ex:one", "ex:other", "--dry-run")
-    assert "revision" in ok("distinct", path, "ex:one", "ex:other", "--author", "ann")
-    assert "nothing was found" in ok("duplicates", path)
-    assert "nothing was found" in ok("duplicates", path, "--between", "default", "ex:none")
+    assert "Grace Hopper" in ok("curate duplicates", path)
+    assert json.loads(ok("curate duplicates", path, "--json"))["counts"] == {"duplicate": 1}
+    assert "ex:one" in ok("curate distinct", path, "ex:one", "ex:other", "--dry-run")
+    assert "revision" in ok("curate distinct", path, "ex:one", "ex:other", "--author", "ann")
+    assert "nothing was found" in ok("curate duplicates", path)
+    assert "nothing was found" in ok("curate duplicates", path, "--between", "default", "ex:none")
 
 
 def test_what_is_proposed_is_not_what_is_shown(path: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_is_proposed_is_not_what_is_shown(path: Path) -> None:
             for twin in "ab":
                 entity = f"ex:{twin}{number}"
                 world.add([(entity, "rdfs:label", f'"{name}"'), (entity, "ex:mail", f'"grace{number}@navy"')])
-    found = run("duplicates", path, "--propose")
+    found = run("curate duplicates", path, "--propose")
     assert "25 proposals made: 1 to 25" in found.stderr
     assert "and 5 more" in found.stderr
     assert found.stdout.count("Hopper") < 25 * 4
@@ -86,8 +86,8 @@ def test_a_write_that_waits_is_told_as_a_proposal(path: Path, tmp_path: Path) ->
     (tmp_path / "more.nt").write_text(
         "".join(f'<http://example.org/new> <http://example.org/born> "{year}" .\n' for year in (1, 2))
     )
-    ok("shapes", path, tmp_path / "shapes.ttl")
-    ok("guard", path, "queue")
+    ok("shapes load", path, tmp_path / "shapes.ttl")
+    ok("shapes guard", path, "queue")
     assert "proposal 1 waits for a decision" in ok("load", path, tmp_path / "more.nt")
     document = json.loads(ok("load", path, tmp_path / "more.nt", "--json"))
     assert (document["revision"], document["proposal"]) == (None, 1)
@@ -98,13 +98,13 @@ def test_findings_become_proposals(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         for name in ("one", "other"):
             world.add([(f"ex:{name}", "rdfs:label", '"Grace Hopper"'), (f"ex:{name}", "ex:mail", '"grace@navy"')])
-    assert "1 proposal made" in run("duplicates", path, "--propose", "--author", "finder").stderr
-    assert "no new proposals" in run("duplicates", path, "--propose").stderr
-    assert json.loads(ok("duplicates", path, "--propose", "--json"))["proposed"] == []
-    ok("reject", path, "1", "--why", "an aunt of the same name")
-    assert "no new proposals" in run("duplicates", path, "--propose").stderr
-    assert "no new proposals" in run("contradictions", path, "--propose").stderr
-    assert "nothing was found" in ok("suggest-links", path, "--propose")
+    assert "1 proposal made" in run("curate duplicates", path, "--propose", "--author", "finder").stderr
+    assert "no new proposals" in run("curate duplicates", path, "--propose").stderr
+    assert json.loads(ok("curate duplicates", path, "--propose", "--json"))["proposed"] == []
+    ok("proposals reject", path, "1", "--why", "an aunt of the same name")
+    assert "no new proposals" in run("curate duplicates", path, "--propose").stderr
+    assert "no new proposals" in run("curate contradictions", path, "--propose").stderr
+    assert "nothing was found" in ok("curate links", path, "--propose")
     with worlds.open(path, read_only=True) as world:
         (waiting,) = world.proposals.list(status="rejected")
         assert (waiting.author, waiting.kind) == ("finder", "duplicate")
@@ -112,17 +112,19 @@ def test_findings_become_proposals(path: Path) -> None:
 
 
 def test_a_proposal_is_amended(path: Path) -> None:
-    ok("propose", path, "DELETE DATA { ex:a ex:born 1 }", "--why", "it is 2", "--author", "bot")
-    told = ok("amend", path, "1", "--why", "no, it is 1", "--author", "ann")
+    ok("proposals add", path, "DELETE DATA { ex:a ex:born 1 }", "--why", "it is 2", "--author", "bot")
+    told = ok("proposals amend", path, "1", "--why", "no, it is 1", "--author", "ann")
     assert "ann: no, it is 1" in told
-    document = json.loads(ok("amend", path, "1", "DELETE DATA { ex:a ex:born 2 }", "--author", "ann", "--json"))
+    document = json.loads(
+        ok("proposals amend", path, "1", "DELETE DATA { ex:a ex:born 2 }", "--author", "ann", "--json")
+    )
     assert [quad.split()[2] for quad in document["removed"]] == ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']
-    assert run("amend", path, "9", "--why", "x").exit_code != 0
-    assert "version 2, given by ann" in ok("proposals", path, "1")
-    refused = run("accept", path, "1", "--reviewer", "cid")
+    assert run("proposals amend", path, "9", "--why", "x").exit_code != 0
+    assert "version 2, given by ann" in ok("proposals get", path, "1")
+    refused = run("proposals accept", path, "1", "--reviewer", "cid")
     assert refused.exit_code != 0
     assert "version 2 now, given by ann" in refused.stderr
-    ok("accept", path, "1", "--reviewer", "cid", "--version", "2")
+    ok("proposals accept", path, "1", "--reviewer", "cid", "--version", "2")
 
 
 def test_a_rehearsal_that_changes_nothing_says_so(path: Path, tmp_path: Path) -> None:

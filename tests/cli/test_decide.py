@@ -45,7 +45,7 @@ def statuses(path: Path) -> list[str]:
 
 def table(path: Path) -> list[dict[str, str]]:
     csv.field_size_limit(10**7)
-    return list(csv.DictReader(io.StringIO(ok("proposals", path, "--csv"), newline="")))
+    return list(csv.DictReader(io.StringIO(ok("proposals list", path, "--csv"), newline="")))
 
 
 def written(path: Path, rows: list[dict[str, str]]) -> Path:
@@ -58,17 +58,17 @@ def written(path: Path, rows: list[dict[str, str]]) -> Path:
 
 
 def test_many_are_accepted_by_what_holds_of_them(path: Path) -> None:
-    tried = ok("accept", path, "--min", "0.95", "--kind", "sizes", "--dry-run")
+    tried = ok("proposals accept", path, "--min", "0.95", "--kind", "sizes", "--dry-run")
     assert "ex:e1" in tried
     assert "ex:e2" in tried
     assert statuses(path) == ["open"] * 4
-    ok("accept", path, "--min", "0.95", "--kind", "sizes", "--reviewer", "cid")
+    ok("proposals accept", path, "--min", "0.95", "--kind", "sizes", "--reviewer", "cid")
     assert statuses(path) == ["accepted", "accepted", "open", "open"]
-    ok("reject", path, "--proposer", "ann", "--why", "no")
+    ok("proposals reject", path, "--proposer", "ann", "--why", "no")
     assert statuses(path) == ["accepted", "accepted", "open", "rejected"]
-    assert "no open proposal matches" in run("accept", path, "--entity", "ex:none").stderr
-    assert run("accept", path).exit_code == 2
-    assert run("accept", path, "3", "--min", "0.1").exit_code == 2
+    assert "no open proposal matches" in run("proposals accept", path, "--entity", "ex:none").stderr
+    assert run("proposals accept", path).exit_code == 2
+    assert run("proposals accept", path, "3", "--min", "0.1").exit_code == 2
     with worlds.open(path, embedder=None) as world:
         assert len(world.history()) == 2, "a revision each"
         assert [one.id for one in world.proposals.list(status="any", minimum=0.96)] == [1, 2]
@@ -80,15 +80,15 @@ def test_a_query_chooses_the_entities_whose_proposals_are_decided(path: Path) ->
     with worlds.open(path, embedder=None) as world:
         world.add([("ex:e1", "ex:of", "ex:a"), ("ex:e3", "ex:of", "ex:a"), ("ex:e4", "ex:of", "ex:b")])
     query = "SELECT ?e { ?e <http://example.org/of> <http://example.org/a> }"
-    ok("accept", path, "--query", query, "--min", "0.9")
+    ok("proposals accept", path, "--query", query, "--min", "0.9")
     assert statuses(path) == ["accepted", "open", "open", "open"]
-    assert "no open proposal matches" in ok("reject", path, "--query", query + " LIMIT 0")
+    assert "no open proposal matches" in ok("proposals reject", path, "--query", query + " LIMIT 0")
     assert statuses(path) == ["accepted", "open", "open", "open"]
-    ok("reject", path, "--query", query)
+    ok("proposals reject", path, "--query", query)
     assert statuses(path) == ["accepted", "open", "rejected", "open"]
     for wrong in ("ASK {}", "SELECT ?x { VALUES ?x { 1 } }", "SELECT"):
-        assert run("accept", path, "--query", wrong).exit_code not in (0, 1), wrong
-    assert run("accept", path, "--query", query, "--entity", "ex:e1").exit_code == 2
+        assert run("proposals accept", path, "--query", wrong).exit_code not in (0, 1), wrong
+    assert run("proposals accept", path, "--query", query, "--entity", "ex:e1").exit_code == 2
     assert statuses(path) == ["accepted", "open", "rejected", "open"]
 
 
@@ -102,16 +102,16 @@ def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
     rows[1]["reason"] = escaped("-no source")
     file = written(path, rows)
     assert "2 proposals would be accepted, 1 proposal would be rejected, 0 refused" in ok(
-        "decide", path, file, "--dry-run"
+        "proposals decide", path, file, "--dry-run"
     )
     assert statuses(path) == ["open"] * 4
-    told = json.loads(ok("decide", path, file, "--author", "cid", "--json"))["decisions"]
+    told = json.loads(ok("proposals decide", path, file, "--author", "cid", "--json"))["decisions"]
     assert [row["outcome"] for row in told] == ["accepted", "rejected", "accepted"]
     assert statuses(path) == ["accepted", "rejected", "open", "accepted"]
     with worlds.open(path, embedder=None) as world:
         assert world.proposals.get(2).decision == "-no source"
         assert world.proposals.get(1).reviewer == "cid"
-    again = run("decide", path, file)  # it was decided: nothing is done twice
+    again = run("proposals decide", path, file)  # it was decided: nothing is done twice
     assert again.exit_code == 1
     assert "3 refused" in again.output
 
@@ -126,7 +126,7 @@ def test_what_has_moved_is_refused_and_the_rest_goes_in(path: Path) -> None:
         world.proposals.amend(3, add=[("ex:e3", "ex:size", 33)], author="bot")  # another version than the table's
     for row in rows:
         row["decision"] = "accept"
-    found = run("decide", path, written(path, rows), "--json")
+    found = run("proposals decide", path, written(path, rows), "--json")
     assert found.exit_code == 1
     outcomes = {row["proposal"]: row["outcome"] for row in json.loads(found.output)["decisions"]}
     assert outcomes == {1: "accepted", 2: "accepted", 3: "refused", 4: "accepted", 5: "refused"}
@@ -144,16 +144,16 @@ def test_what_has_moved_is_refused_and_the_rest_goes_in(path: Path) -> None:
 def test_a_table_that_is_wrong_decides_nothing(path: Path, change: dict[str, str], message: str) -> None:
     rows = [{**row, "decision": "accept"} for row in table(path)]
     rows[0] |= change
-    found = run("decide", path, written(path, rows))
+    found = run("proposals decide", path, written(path, rows))
     assert found.exit_code != 0
     assert message in " ".join(found.output.split())
     assert statuses(path) == ["open"] * 4
     file = path.parent / "other.csv"
     file.write_text("a,b\n1,2\n")
-    assert "lacks the columns" in " ".join(run("decide", path, file).output.split())
+    assert "lacks the columns" in " ".join(run("proposals decide", path, file).output.split())
     file.write_bytes(b"\xff\xfe\x00")
-    assert "it is not UTF-8" in " ".join(run("decide", path, file).output.split())
-    assert "cannot be read" in " ".join(run("decide", path, path.parent / "none.csv").output.split())
+    assert "it is not UTF-8" in " ".join(run("proposals decide", path, file).output.split())
+    assert "cannot be read" in " ".join(run("proposals decide", path, path.parent / "none.csv").output.split())
 
 
 def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
@@ -161,14 +161,14 @@ def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
         world.proposals.add(add=[("ex:long", "ex:text", Literal("long " * 60_000, datatype=URIRef(EX + "blob")))])
     rows = table(path)
     rows[4]["decision"] = "accept"
-    assert ok("decide", path, written(path, rows)).startswith("1 proposal accepted")
+    assert ok("proposals decide", path, written(path, rows)).startswith("1 proposal accepted")
     rows[4]["decision"], rows[0]["decision"] = "", "reject"
     file = path.parent / "semicolons.csv"
     with file.open("w", newline="", encoding="utf-8-sig") as stream:  # as spreadsheets write it in some countries
         writer = csv.DictWriter(stream, COLUMNS, delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    ok("decide", path, file)
+    ok("proposals decide", path, file)
     assert statuses(path) == ["rejected", "open", "open", "open", "accepted"]
 
 
@@ -177,7 +177,7 @@ def test_an_interrupt_tells_how_many_were_decided(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         for number in range(200):
             world.proposals.add(add=[(EX + f"e{number}", EX + "size", number)], confidence=0.99)
-    command = [sys.executable, "-m", "worlds", "accept", str(path), "--min", "0.9", "--embedder", "none"]
+    command = [sys.executable, "-m", "worlds", "proposals", "accept", str(path), "--min", "0.9", "--embedder", "none"]
     with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -196,7 +196,7 @@ def test_an_interrupt_tells_how_many_were_decided(tmp_path: Path) -> None:
 def test_what_is_not_there_is_refused_and_the_rest_goes_in(path: Path) -> None:
     rows = table(path)
     rows = [{**rows[0], "proposal": "99999"}, {**rows[1], "proposal": "1" * 40}, rows[2]]
-    found = run("decide", path, written(path, [{**row, "decision": "accept"} for row in rows]), "--json")
+    found = run("proposals decide", path, written(path, [{**row, "decision": "accept"} for row in rows]), "--json")
     assert [row["outcome"] for row in json.loads(found.output)["decisions"]] == ["refused", "refused", "accepted"]
 
 
@@ -215,14 +215,14 @@ def test_validate_prints_the_first_results_and_how_many_more(tmp_path: Path) -> 
             format="turtle",
         )
         world.add([(f"ex:a{number:02}", "rdf:type", "ex:C") for number in range(30)])
-    found = run("validate", tmp_path / "kb.db")
+    found = run("shapes validate", tmp_path / "kb.db")
     assert found.exit_code == 1
     assert "and 10 more" in found.stderr
     assert "ex:a19" in found.output
     assert "ex:a20" not in found.stdout
-    assert "ex:a29" in run("validate", tmp_path / "kb.db", "--limit", "40").stdout
-    assert len(json.loads(run("validate", tmp_path / "kb.db", "--json").output)["results"]) == 30
-    for command in ("validate", "contradictions", "duplicates", "suggest-links"):
+    assert "ex:a29" in run("shapes validate", tmp_path / "kb.db", "--limit", "40").stdout
+    assert len(json.loads(run("shapes validate", tmp_path / "kb.db", "--json").output)["results"]) == 30
+    for command in ("shapes validate", "curate contradictions", "curate duplicates", "curate links"):
         assert run(command, tmp_path / "kb.db", "--limit", "-3").exit_code == 2
 
 
@@ -233,7 +233,7 @@ def test_scores_are_no_confidence(tmp_path: Path) -> None:
             world.add([(EX + iri, "rdfs:label", '"Massachusetts Institute"'), (EX + iri, EX + "code", '"QX-77"')])
         (made,) = world.proposals.add_all(world.curation.duplicates(score=0.0))
         assert made.confidence is None
-    refused = run("accept", path, "--min", "0")
+    refused = run("proposals accept", path, "--min", "0")
     assert refused.exit_code == 2
     assert "decide 30 of a kind" in " ".join(refused.stderr.split())
-    ok("accept", path, str(made.id), "--reviewer", "ann")
+    ok("proposals accept", path, str(made.id), "--reviewer", "ann")

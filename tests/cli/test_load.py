@@ -37,7 +37,7 @@ def test_load_says_that_there_is_nothing_in_a_file(path: Path, tmp_path: Path) -
 @pytest.mark.parametrize("name", ["report.docx", "kites.md"])
 def test_load_leads_from_a_document_to_its_command(path: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("# Kites\n")
-    told = f"{name} is a document: add_document (`worlds add-document`) takes it"
+    told = f"{name} is a document: add_document (`worlds sources add-document`) takes it"
     assert told in fails(2, "load", path, tmp_path / name)
     assert ok("load", path, tmp_path / name, "--format", "turtle", "--no-embed")
 

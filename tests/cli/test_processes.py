@@ -74,19 +74,19 @@ def test_check(made: Path, tmp_path: Path) -> None:
 
 def test_backup_restore_and_compact(made: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    assert re.fullmatch(rf"target +{re.escape(str(copy))}\nbytes +[\d.]+ kB\n", ok("backup", made, copy))
+    assert re.fullmatch(rf"target +{re.escape(str(copy))}\nbytes +[\d.]+ kB\n", ok("file backup", made, copy))
     assert ok("export", copy) == ok("export", made)
-    assert "exists already" in fails(3, "backup", made, copy)
-    assert re.match(r"before +[\d,]+\nafter +[\d,]+\n", ok("compact", copy))
-    told = json.loads(ok("compact", copy, "--json"))
+    assert "exists already" in fails(3, "file backup", made, copy)
+    assert re.match(r"before +[\d,]+\nafter +[\d,]+\n", ok("file compact", copy))
+    told = json.loads(ok("file compact", copy, "--json"))
     assert told["after"] <= told["before"]
     assert ok("check", copy).endswith("\nno problems\n")
-    assert set(json.loads(ok("backup", made, tmp_path / "copy2.db", "--json"))) == {"target", "bytes"}
-    assert re.fullmatch(rf"path +{re.escape(str(made))}\nbytes +[\d.]+ kB\n", ok("restore", copy, made))
+    assert set(json.loads(ok("file backup", made, tmp_path / "copy2.db", "--json"))) == {"target", "bytes"}
+    assert re.fullmatch(rf"path +{re.escape(str(made))}\nbytes +[\d.]+ kB\n", ok("file restore", copy, made))
     assert ok("export", copy) == ok("export", made)
-    assert set(json.loads(ok("restore", copy, made, "--json"))) == {"path", "bytes"}
+    assert set(json.loads(ok("file restore", copy, made, "--json"))) == {"path", "bytes"}
     with worlds.open(made, embedder=None):
-        assert "is open" in fails(3, "restore", copy, made)
+        assert "is open" in fails(3, "file restore", copy, made)
 
 
 # --- processes, pipes and terminals -----------------------------------------------------------------------------------

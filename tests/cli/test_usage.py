@@ -19,7 +19,7 @@ from worlds.doors.cli.exit_codes import EXIT_CODES, CommandGroup, exit_code
 from worlds.doors.cli.terminal import clean
 from worlds.doors.cli.text_table import folded, table
 
-COMMANDS = ("load", "embed", "search", "sparql", "export", "stats", "check", "backup", "compact")
+COMMANDS = ("load", "embed", "search", "sparql", "export", "stats", "check", "file backup", "file compact")
 
 
 # --- help and usage ---------------------------------------------------------------------------------------------------
@@ -28,9 +28,9 @@ COMMANDS = ("load", "embed", "search", "sparql", "export", "stats", "check", "ba
 def test_help_names_every_command_and_exit_code() -> None:
     text = ok("--help")
     for command in COMMANDS:
-        assert re.search(rf"\b{command}\b", text)
+        assert re.search(rf"\b{command.split()[-1]}\b", text)
     for code, meaning in EXIT_CODES.items():
-        assert f"{code:5}  {meaning}\n" in text
+        assert f"{code} {meaning}" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -157,8 +157,8 @@ def test_a_mistake_of_ours_is_shown_whole() -> None:
         ["check", "{}"],
         ["export", "{}"],
         ["embed", "{}", "--embedder", "none"],
-        ["backup", "{}", "{}.copy"],
-        ["compact", "{}"],
+        ["file backup", "{}", "{}.copy"],
+        ["file compact", "{}"],
     ],
 )
 def test_a_missing_world_is_an_error_and_is_not_made(tmp_path: Path, line: list[str]) -> None:
@@ -247,7 +247,7 @@ def test_control_characters_are_shown_not_obeyed(tmp_path: Path) -> None:
     [
         (3, ("load", "nofile.ttl")),
         (4, ("load", "bad.ttl")),
-        (3, ("add-document", "nofile.md", "--base", "urn:x/")),
+        (3, ("sources add-document", "nofile.md", "--base", "urn:x/")),
         (3, ("update", "DELETE WHERE { <urn:a> ?p ?o }")),
         (4, ("init", "bad.ttl")),
     ],
@@ -267,7 +267,16 @@ def test_an_error_leaves_no_empty_world(
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("query", "sparql"), ("history", "log"), ("prefixes", "prefix"), ("import", "load")]
+    ("typed", "meant"),
+    [
+        ("query", "sparql"),
+        ("history", "log"),
+        ("import", "load"),
+        ("merge", "curate merge"),
+        ("propose", "proposals add"),
+        ("validate", "shapes validate"),
+        ("use", "rules use"),
+    ],
 )
 def test_what_other_programs_call_a_command_is_told(typed: str, meant: str) -> None:
     assert f"there is no command '{typed}': `worlds {meant}` does that" in fails(2, typed, "kb.db")

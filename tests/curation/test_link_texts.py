@@ -198,9 +198,9 @@ def test_links_in_step_are_those_of_a_call(
 def test_the_doors_link_texts(tmp_path: Path) -> None:
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         world.load(FILMS, format="turtle")
-    told = json.loads(ok("link-texts", tmp_path / "kb.db", "--dry-run", "--json"))
+    told = json.loads(ok("curate link-texts", tmp_path / "kb.db", "--dry-run", "--json"))
     assert told["counts"]["added"] == 3
     with served(tmp_path / "kb.db", "--allow-writes") as server, httpx.Client(base_url=server.url) as client:
         assert client.post("/links/texts", json={"types": ["http://x/none"]}).json()["added"] == 0
         assert client.post("/links/texts").json()["added"] == 3
-    assert "already" in ok("link-texts", tmp_path / "kb.db")
+    assert "already" in ok("curate link-texts", tmp_path / "kb.db")

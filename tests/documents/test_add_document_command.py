@@ -1,4 +1,4 @@
-"""worlds add-document."""
+"""worlds sources add-document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     (notes / "picture.png").write_bytes(b"\x89PNG")
 
     def run(*arguments: str, code: int = 0) -> Any:
-        result = CliRunner().invoke(app, ["add-document", "kb.db", *arguments, "--embedder", "none"])
+        result = CliRunner().invoke(app, ["sources", "add-document", "kb.db", *arguments, "--embedder", "none"])
         assert result.exit_code == code, result.output
         return result
 

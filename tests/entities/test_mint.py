@@ -104,7 +104,7 @@ def test_the_command_and_the_server_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     worlds.open(path, embedder=None).close()
     ok("policy", path, f"iris={SPACE}")
-    assert ok("mint", path, "Old Town", "--type", str(CITY)) == f"{SPACE}old-town\n"
+    assert ok("entities mint", path, "Old Town", "--type", str(CITY)) == f"{SPACE}old-town\n"
     key = keys_of(path).add("ann", {"*": "read"})[1]
     with served(path) as server, server.client(key) as client:
         told = client.get("/mint", params={"label": "Old Town"}).json()

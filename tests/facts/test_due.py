@@ -358,17 +358,17 @@ def test_the_commands_list_and_carry_out(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
         world.bind("ex", EX)
-        assert "nothing is due" in run("due", path).output
+        assert "nothing is due" in run("facts due", path).output
         soon = datetime.datetime.now(UTC) + datetime.timedelta(seconds=1)
         world.facts.state(*HEAD, valid_from=soon)
         assert not list(world.quads(*HEAD))
         while datetime.datetime.now(UTC) < soon:
             time.sleep(0.1)
-    assert "ex:head" in ok("due", path)
-    assert '"begins": true' in ok("due", path, "--json")
-    assert "1 quad added" in ok("carry-out", path, "--dry-run", "--embedder", "none")
-    assert "1 quad added" in ok("carry-out", path, "--author", "night", "--embedder", "none")
-    assert "nothing is due" in ok("carry-out", path, "--embedder", "none")
+    assert "ex:head" in ok("facts due", path)
+    assert '"begins": true' in ok("facts due", path, "--json")
+    assert "1 quad added" in ok("facts carry-out", path, "--dry-run", "--embedder", "none")
+    assert "1 quad added" in ok("facts carry-out", path, "--author", "night", "--embedder", "none")
+    assert "nothing is due" in ok("facts carry-out", path, "--embedder", "none")
 
 
 # -- the oracle -------------------------------------------------------------------------------------------------------

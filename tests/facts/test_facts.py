@@ -253,10 +253,10 @@ def test_the_commands_state_end_and_show(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.bind("ex", EX)
     none = ("--embedder", "none")
-    ok("state", path, "ex:acme", "ex:head", "ex:ann", "--from", "2015", "--cites", "ex:report", *none)
-    ok("end", path, "ex:acme", "ex:head", "ex:ann", "--at", "2020-02", "--reason", "she left")
-    assert re.search(r"(?m)^ex:head +ex:ann +2015 +2020-02 +no", ok("timeline", path, "ex:acme"))
-    assert '"holds": false' in ok("timeline", path, "ex:acme", "--json")
+    ok("facts state", path, "ex:acme", "ex:head", "ex:ann", "--from", "2015", "--cites", "ex:report", *none)
+    ok("facts end", path, "ex:acme", "ex:head", "ex:ann", "--at", "2020-02", "--reason", "she left")
+    assert re.search(r"(?m)^ex:head +ex:ann +2015 +2020-02 +no", ok("facts timeline", path, "ex:acme"))
+    assert '"holds": false' in ok("facts timeline", path, "ex:acme", "--json")
     assert re.search(r"former \(1\)(?s:.*)ex:ann +2015 +2020-02 +no", ok("describe", path, "ex:acme"))
     asked = ("sparql", path, "SELECT ?h { ex:acme ex:head ?h }", "--format", "csv")
     assert ok(*asked).split() == ["h"]
@@ -265,11 +265,11 @@ def test_the_commands_state_end_and_show(tmp_path: Path) -> None:
     assert ok(*asked, "--as-of", "2021", "--at", "1").split() == ["h", EX + "ann"]
     assert ok(*asked, "--as-of", "2021").split() == ["h"]
     assert run(*asked, "--as-of", "soon").exit_code == 2
-    ok("reinstate", path, "ex:acme", "ex:head", "ex:ann", *none)
-    assert re.search(r"(?m)^ex:head +ex:ann +2015 +yes", ok("timeline", path, "ex:acme"))
-    assert "1 removed" in ok("end", path, "ex:acme", "ex:head", "ex:ann")
-    assert run("end", path, "ex:acme", "ex:head").exit_code == 2
-    assert run("timeline", path, "ex:nobody").exit_code == 1
+    ok("facts reinstate", path, "ex:acme", "ex:head", "ex:ann", *none)
+    assert re.search(r"(?m)^ex:head +ex:ann +2015 +yes", ok("facts timeline", path, "ex:acme"))
+    assert "1 removed" in ok("facts end", path, "ex:acme", "ex:head", "ex:ann")
+    assert run("facts end", path, "ex:acme", "ex:head").exit_code == 2
+    assert run("facts timeline", path, "ex:nobody").exit_code == 1
 
 
 def test_things_with_intervals_are_there_in_their_time(world: World) -> None:

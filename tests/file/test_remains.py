@@ -21,7 +21,7 @@ from tests.support.serving import served
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 
 
-VERBS = [("export", "out.nq"), ("backup", "copy.db")]
+VERBS = [("export", "out.nq"), ("file backup", "copy.db")]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_shards_on_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "in.nt").write_text("".join(f"<urn:s{n}> <urn:p> <urn:o{n}> .\n" for n in range(20_000)))
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "from worlds.doors.cli import main; sys.argv = ['worlds', 'shard', *sys.argv[1:]]; main()"
+        "from worlds.doors.cli import main; sys.argv = ['worlds', 'remote', 'shard', *sys.argv[1:]]; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "in.nt"), "--into", str(tmp_path / "shards")],

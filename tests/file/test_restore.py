@@ -90,7 +90,7 @@ def test_a_copy_over_the_log_of_a_killed_process_is_no_world(path: Path, backup:
     killed(child(path, 3))
     shutil.copyfile(backup, path)
     for read_only in (False, True):
-        with pytest.raises(OpenError, match="worlds restore BACKUP"):
+        with pytest.raises(OpenError, match="worlds file restore BACKUP"):
             worlds.open(path, embedder=None, read_only=read_only)
     worlds.restore(backup, path)
     assert_restored(path)
@@ -243,7 +243,7 @@ def test_a_file_with_two_names_is_not_written(path: Path, tmp_path: Path, driver
     with worlds.open(path, embedder=None, driver=driver) as world:
         world.add([("urn:a", "urn:p", '"1"')])
         os.link(path, tmp_path / "other.db")
-        with pytest.raises(ReadOnlyError, match=r"2 names \(hard links\).*worlds backup"):
+        with pytest.raises(ReadOnlyError, match=r"2 names \(hard links\).*worlds file backup"):
             world.add([("urn:a", "urn:p", '"2"')])
         assert len(world) == 1
     for name in (path, tmp_path / "other.db"):

@@ -73,7 +73,7 @@ def test_by_graph(tmp_path: Path) -> None:
 
 def begun(given: Path, into: Path, *options: str) -> subprocess.Popen[str]:
     """A run by the command line in its own process group, which has made a shard of six."""
-    command = [sys.executable, "-m", "worlds", "shard", str(given), "--into", str(into), "--embedder", "none"]
+    command = [sys.executable, "-m", "worlds", "remote", "shard", str(given), "--into", str(into), "--embedder", "none"]
     process = subprocess.Popen(
         [*command, "--shards", "6", *options], start_new_session=True, stderr=subprocess.PIPE, text=True
     )
@@ -97,7 +97,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(tmp_path: Path, options: l
     before = {path: path.stat().st_mtime_ns for path in into.glob("*.db")}
     with pytest.raises(ConflictError, match="of another size"):
         shard(str(given), into, shards=5)
-    done = ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none", *options).split()
+    done = ok("remote shard", given, "--into", into, "--shards", "6", "--embedder", "none", *options).split()
     assert len(done) == 6
     assert {path: path.stat().st_mtime_ns for path in before} == before
     with worlds.group(done, embedder=None) as group:
@@ -115,7 +115,7 @@ def test_an_interrupted_run_says_what_is_there(tmp_path: Path) -> None:
     again = "run the same command to continue"
     assert told == f"interrupted: {done} of 6 shards are in {into}, with the parts of the others; {again}\n"
     until(lambda: not _processes_of(into))
-    assert len(ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()) == 6
+    assert len(ok("remote shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()) == 6
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs Linux's /proc")

@@ -143,13 +143,13 @@ def test_commands_that_write_show_the_difference(tmp_path: Path) -> None:
     for line in (
         ("update", world, "DELETE WHERE { ?s ?p ?o }"),
         ("undo", world, "1"),
-        ("add-document", world, note, "--iri", "urn:note"),
+        ("sources add-document", world, note, "--iri", "urn:note"),
     ):
         told = document(*line, "--dry-run", "--json")
         assert told["counts"]["added"] + told["counts"]["removed"] > 0
         assert {"from", "to", "added", "removed"} <= set(told)
     patch = tmp_path / "a.rdfp"
     patch.write_text("TX .\nA <urn:x> <urn:p> <urn:y> .\nTC .\n")
-    assert "<urn:x>\n  + <urn:p>: <urn:y>" in ok("apply", world, patch, "--dry-run")
+    assert "<urn:x>\n  + <urn:p>: <urn:y>" in ok("revisions apply", world, patch, "--dry-run")
     assert document("stats", world, "--json")["quads"] == count
     assert document("log", world, "--json")["revisions"][0]["revision"] == 1

@@ -103,9 +103,9 @@ def test_a_patch_is_applied_three_ways(kb: Path, tmp_path: Path) -> None:
     patch = tmp_path / "a.rdfp"
     rows = f'D <{EX}a> <{EX}p> "a hawk" .\nA <{EX}a> <{EX}p> "an eagle" .\nA <{EX}c> <{EX}p> <{EX}a> .'
     patch.write_text(f"TX .\n{rows}\nTC .\n")
-    done = ok("apply", kb, patch, "--three-way", *BARE)
+    done = ok("revisions apply", kb, patch, "--three-way", *BARE)
     assert done.startswith("revision 3: 1 quad added")
-    assert json.loads(ok("proposals", kb, "--json"))["proposals"][0]["kind"] == "conflict"
+    assert json.loads(ok("proposals list", kb, "--json"))["proposals"][0]["kind"] == "conflict"
 
 
 def test_an_undo_and_its_conflict(kb: Path) -> None:
@@ -118,40 +118,40 @@ def test_an_undo_and_its_conflict(kb: Path) -> None:
 
 
 def test_a_patch_is_printed_and_applied(kb: Path, tmp_path: Path) -> None:
-    text = ok("patch", kb, "0", "1")
+    text = ok("revisions patch", kb, "0", "1")
     assert text.splitlines()[1:] == [
         "TX .",
         f'A <{EX}a> <{EX}p> "a kite" .',
         f'A <{EX}a> <{EX}p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .',
         "TC .",
     ]
-    assert "adds what is there already" in fails(7, "apply", kb, "-", "--no-embed", input=text)
-    shown = ok("apply", kb, "-", "--no-strict", "--no-embed", input=text)
+    assert "adds what is there already" in fails(7, "revisions apply", kb, "-", "--no-embed", input=text)
+    shown = ok("revisions apply", kb, "-", "--no-strict", "--no-embed", input=text)
     assert shown == "nothing changed: the world has all changes of the patch already\n"
     patch = tmp_path / "back.rdfp"
-    patch.write_text(ok("patch", kb, "2", "0"))
-    told = json.loads(ok("apply", kb, patch, "--json", "--no-embed", "--author", "eve", "-m", "all gone"))
+    patch.write_text(ok("revisions patch", kb, "2", "0"))
+    told = json.loads(ok("revisions apply", kb, patch, "--json", "--no-embed", "--author", "eve", "-m", "all gone"))
     assert told["removed"] == 3
     assert "eve     all gone" in ok("log", kb, "-n", "1")
-    assert "line 1, column 1" in fails(4, "apply", kb, "-", "--no-embed", input="nonsense\n")
-    fails(3, "apply", kb, tmp_path / "none", "--no-embed")
+    assert "line 1, column 1" in fails(4, "revisions apply", kb, "-", "--no-embed", input="nonsense\n")
+    fails(3, "revisions apply", kb, tmp_path / "none", "--no-embed")
 
 
 def test_pruning(kb: Path) -> None:
-    assert ok("prune", kb, "2") == "forgotten  1\nfirst      2\n"
+    assert ok("revisions prune", kb, "2") == "forgotten  1\nfirst      2\n"
     assert fails(9, "undo", kb, "1", *BARE) == "revision 1 is forgotten: history begins with revision 2"
-    assert json.loads(ok("prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
+    assert json.loads(ok("revisions prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
     with worlds.open(kb, embedder=None) as world:
         assert world.revisions.retention == Retention(revisions=5)
-    assert ok("prune", kb, "--keep", "0") == "forgotten  1\n"
-    ok("prune", kb, "--keep-all")
-    ok("prune", kb, "2025-01-31")
+    assert ok("revisions prune", kb, "--keep", "0") == "forgotten  1\n"
+    ok("revisions prune", kb, "--keep-all")
+    ok("revisions prune", kb, "2025-01-31")
     for arguments in ([], ["2", "--keep", "1"], ["tomorrow"], ["9"], ["--keep-days", "-1"]):
-        assert run("prune", kb, *arguments).exit_code == 2
+        assert run("revisions prune", kb, *arguments).exit_code == 2
     assert ok("check", kb).endswith("\nno problems\n")
 
 
-@pytest.mark.parametrize("command", ["log", "diff", "undo", "patch", "apply", "prune"])
+@pytest.mark.parametrize("command", ["log", "diff", "undo", "revisions patch", "revisions apply", "revisions prune"])
 def test_help_shows_lines_that_are_commands(command: str) -> None:
     assert f"worlds {command} " in ok(command, "--help").partition("Examples")[2]
 

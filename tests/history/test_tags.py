@@ -176,16 +176,16 @@ def test_commands_take_tags(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.add([(EX + "a", EX + "p", 1)])
         world.add([(EX + "a", EX + "p", 2)])
-    assert json.loads(run("tags", "add", path, "2026-10", "1", "--json").stdout)["revision"] == 1
-    run("tags", "add", path, "2026-11", "-m", "the second")
-    listed = json.loads(run("tags", "list", path, "--json").stdout)["tags"]
+    assert json.loads(run("revisions tag", path, "2026-10", "1", "--json").stdout)["revision"] == 1
+    run("revisions tag", path, "2026-11", "-m", "the second")
+    listed = json.loads(run("revisions tags", path, "--json").stdout)["tags"]
     assert [(one["name"], one["revision"]) for one in listed] == [("2026-10", 1), ("2026-11", 2)]
-    assert "2" in run("patch", path, "2026-10", "2026-11").stdout
+    assert "2" in run("revisions patch", path, "2026-10", "2026-11").stdout
     assert "2026-10" in run("diff", path, "2026-12").stderr
     asked = "SELECT (count(*) AS ?n) { ?s ?p ?o }"
     assert '"1"' in run("sparql", path, asked, "--at", "2026-10", "--format", "json").stdout
     run("undo", path, "2026-11")
-    assert json.loads(run("tags", "remove", path, "2026-11", "--json").stdout)["revision"] == 2
+    assert json.loads(run("revisions untag", path, "2026-11", "--json").stdout)["revision"] == 2
 
 
 def test_http_takes_tags(tmp_path: Path) -> None:

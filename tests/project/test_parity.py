@@ -45,7 +45,7 @@ IN_PARTS = {  # options that the command line says by several, or by a shorter o
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "command" not in row.absent])
 def test_a_command_has_every_option(verb: str) -> None:
     row = VERBS[verb]
-    there = commands()[row.called("command").replace("_", "-")]
+    there = commands()[row.called("command")]
     missing = [
         one.name
         for one in row.at("command")
@@ -197,7 +197,7 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
             words += [part for one in (value if isinstance(value, list) else [value]) for part in (f"--{flag}", one)]
     if verb == "revisions.provenance":
         words = [words[1], *words[2:]]  # the subject is an argument
-    name = row.called("command").replace("_", "-")
+    name = row.called("command")
     result = run(name, path, *map(str, words), "--json")
     assert result.exit_code in (0, 1), result.stderr
     return json.loads(result.stdout)

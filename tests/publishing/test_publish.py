@@ -327,12 +327,12 @@ def test_the_command_publishes_a_release(birds: World, tmp_path: Path) -> None:
     birds.add([(EX + "bird", "skos:prefLabel", '"uccello"@it')])
     birds.file.backup(tmp_path / "kb.db")
     told = json.loads(
-        ok("publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S", "--at", "2026-11", "--json")
+        ok("file publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S", "--at", "2026-11", "--json")
     )
     assert told["languages"] == ["de", "en"]
-    told = json.loads(ok("publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S", "--json"))
+    told = json.loads(ok("file publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S", "--json"))
     assert told["languages"] == ["de", "en", "it"]
-    assert "Published" not in ok("publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S")
+    assert "Published" not in ok("file publish", tmp_path / "kb.db", tmp_path / "site", "--scheme", "ex:S")
 
 
 # --- any vocabulary ---------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def test_retrievers_and_a_property_graph(cached: Served) -> None:
 def test_a_follower_tells_that_it_cannot_follow_and_goes_on(served: Served, tmp_path: Path) -> None:
     replica = tmp_path / "down.db"
     environment = {**os.environ, TOKEN: served.token()}
-    command = [sys.executable, "-m", "worlds", "follow", "http://127.0.0.1:9/kb", str(replica)]
+    command = [sys.executable, "-m", "worlds", "remote", "follow", "http://127.0.0.1:9/kb", str(replica)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         assert "cannot be reached" in process.stderr.readline()

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 import worlds
+from tests.support.command_line import words
 from tests.support.primaries import EX, ended, sqld_or_skip, until
 from worlds.extras.remote.address import TOKEN
 
@@ -81,19 +82,17 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
         processes.callback(process.wait)
         processes.callback(process.terminate)
 
-    def told(*arguments: object, cwd: Path = tmp_path) -> str:
+    def told(*arguments: str | Path, cwd: Path = tmp_path) -> str:
         """What a command of the comment prints."""
-        return subprocess.run(
-            [*WORLDS, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=True
-        ).stdout
+        return subprocess.run([*WORLDS, *words(*arguments)], cwd=cwd, capture_output=True, text=True, check=True).stdout
 
     with worlds.open(tmp_path / "kb.db", embedder=None) as made:
         made.add([(f"{EX}a", f"{EX}p", '"a red kite"')])
     begin("primary")
     home, url = tmp_path / "primary", f"http://127.0.0.1:{ports['primary']}/kb"
     until(lambda: (home / "data" / "keys" / "admin").exists() and _listens(ports["primary"]))
-    told("push", tmp_path / "kb.db", url, "--key", (home / "data" / "keys" / "admin").read_text().strip())
-    token = told("token", "data", "kb", cwd=home).strip()
+    told("remote push", tmp_path / "kb.db", url, "--key", (home / "data" / "keys" / "admin").read_text().strip())
+    token = told("remote token", "data", "kb", cwd=home).strip()
     key = told("keys", "add", ".", "ann", "--level", "write", "--key-file", "keys.json").strip().split()[-1]
     replicas = [name for name in run if name != "primary"]
     for name in replicas:

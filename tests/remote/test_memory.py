@@ -55,7 +55,7 @@ def test_a_memory_on_a_server_is_recalled_and_forgotten_everywhere(with_memories
 
 
 def test_without_a_world_for_them_the_remedy_is_told(served: Served) -> None:
-    with pytest.raises(OpenError, match="worlds push empty.db .*-memory.*WORLDS_MEMORY_TOKEN"):
+    with pytest.raises(OpenError, match="worlds remote push empty.db .*-memory.*WORLDS_MEMORY_TOKEN"):
         served.open().memory(scope=ANN).retain("red kites")
 
 

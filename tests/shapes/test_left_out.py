@@ -196,20 +196,20 @@ def test_the_commands_name_them(path: Path, tmp_path: Path) -> None:
         world.load((PREFIXES + "ex:a a ex:T ; ex:p 1 .").encode(), format="turtle")
 
     def run(*arguments: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, list(arguments))
+        done = CliRunner().invoke(app, [*arguments[0].split(), *arguments[1:]])
         return done.exit_code, done.output
 
     for command in (
-        ("shapes", str(path), str(file)),
-        ("shapes", str(path)),
-        ("validate", str(path)),
+        ("shapes load", str(path), str(file)),
+        ("shapes show", str(path)),
+        ("shapes validate", str(path)),
         ("doctor", str(path), "--embedder", "none"),
     ):
         code, text = run(*command)
         assert "<http://ex/Bad>: it refers to itself" in text.replace("\n", " "), command
-        assert code == int("validate" in command), command
-    assert run("guard", str(path), "reject")[0] == 4
-    assert run("guard", str(path), "reject", "--partly") == (0, "guard  reject\n")
+        assert code == int("validate" in command[0]), command
+    assert run("shapes guard", str(path), "reject")[0] == 4
+    assert run("shapes guard", str(path), "reject", "--partly") == (0, "guard  reject\n")
 
 
 # -- time -------------------------------------------------------------------------------------------------------------

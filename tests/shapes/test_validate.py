@@ -259,7 +259,7 @@ def test_the_command_tells_and_exits_with_what_it_found(path: Path, tmp_path: Pa
         world.load(PERSONS, format="turtle")
     shapes = tmp_path / "shapes.ttl"
     shapes.write_bytes(SHAPES)
-    command = [sys.executable, "-m", "worlds", "validate", str(path), str(shapes)]
+    command = [sys.executable, "-m", "worlds", "shapes", "validate", str(path), str(shapes)]
     told = subprocess.run([*command, "--json"], capture_output=True, encoding="utf-8", check=False)
     found = json.loads(told.stdout)
     assert (told.returncode, found["conforms"], len(found["results"])) == (1, False, 3)

@@ -34,34 +34,34 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_command_follows_a_folder(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / "kb.db"
-    assert "1 new" in ok("sync", path, folder, "--dry-run", "--embedder", "none")
+    assert "1 new" in ok("sources sync", path, folder, "--dry-run", "--embedder", "none")
     assert not path.exists()
-    assert "1 new, 0 as before; revision 1" in ok("sync", path, folder, "--embedder", "none")
-    assert "dry" not in ok("sources", path)
+    assert "1 new, 0 as before; revision 1" in ok("sources sync", path, folder, "--embedder", "none")
+    assert "dry" not in ok("sources list", path)
     (folder / "b.md").write_bytes(b"\x80")
-    result = run("sync", path, "--embedder", "none", "--json")
+    result = run("sources sync", path, "--embedder", "none", "--json")
     assert result.exit_code == 1
     (told,) = json.loads(result.stdout)["runs"]
     assert (told["source"], told["errors"][0]["path"], told["unchanged"]) == ("notes", "b.md", 1)
-    assert "b.md" in ok("sources", path, "notes")
-    assert json.loads(ok("sources", path, "--json"))["sources"][0]["kind"] == "documents"
-    assert "'b.md'" not in fails(2, "sync", path, folder / "none")
-    assert "is a source already" in run("sync", path, "notes", "--kind", "rdf").stderr
-    assert run("sync", path, "--kind", "rdf").exit_code == 2
-    assert run("sources", path, "--remove").exit_code == 2
-    assert "no source 'x'" in run("sources", path, "x").stderr
-    assert " keep " in ok("sources", path, "notes", "--edits", "keep")
-    ok("sources", path, "notes", "--remove", "--dry-run")
-    ok("sources", path, "notes", "--remove")
-    assert ok("sources", path).startswith("no sources")
-    assert "has no sources" in run("sync", path).stderr
+    assert "b.md" in ok("sources list", path, "notes")
+    assert json.loads(ok("sources list", path, "--json"))["sources"][0]["kind"] == "documents"
+    assert "'b.md'" not in fails(2, "sources sync", path, folder / "none")
+    assert "is a source already" in run("sources sync", path, "notes", "--kind", "rdf").stderr
+    assert run("sources sync", path, "--kind", "rdf").exit_code == 2
+    assert run("sources remove", path).exit_code == 2
+    assert "no source 'x'" in run("sources list", path, "x").stderr
+    assert "keep" in ok("sources set", path, "notes", "--edits", "keep").split()
+    ok("sources remove", path, "notes", "--dry-run")
+    ok("sources remove", path, "notes")
+    assert ok("sources list", path).startswith("no sources")
+    assert "has no sources" in run("sources sync", path).stderr
 
 
 def test_a_server_lists_and_runs_sources_and_tells_no_place(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "kb.db"
-    ok("sync", path, folder, "--embedder", "none")
+    ok("sources sync", path, folder, "--embedder", "none")
     (folder / "b.md").write_text("# B")
     writer = keys_of(path).add("ann", {"*": "write"})[1]
     reader = keys_of(path).add("bob", {"*": "read"})[1]
@@ -79,15 +79,15 @@ def test_a_server_lists_and_runs_sources_and_tells_no_place(
             assert client.get("/sources").json()["sources"][0]["trusted"] is False
             assert client.post("/sync", json={"name": "notes"}).json()["kind"] == "untrusted"
             (told,) = client.post("/sync").json()["runs"]
-            assert "worlds sources WORLD --trust notes" in told["errors"][0]["message"]
+            assert "worlds sources trust WORLD notes" in told["errors"][0]["message"]
             assert str(tmp_path) not in json.dumps(told)
             monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # that of the server's user
-            ok("sources", path, "--trust", "notes")
+            ok("sources trust", path, "notes")
             (done,) = client.post("/sync", json={"name": "notes"}).json()["runs"]
             assert (done["new"], done["revision"]) == (["b.md"], 2)
             assert client.post("/sync", json={"name": "x"}).status_code == 400
             (tmp_path / "bad.ttl").write_text("broken")
-            run("sync", path, tmp_path / "bad.ttl", "--embedder", "none")
+            run("sources sync", path, tmp_path / "bad.ttl", "--embedder", "none")
             folder.rename(tmp_path / "away")
             told = client.post("/sync").json()["runs"]
             assert [bool(one["errors"]) for one in told] == [True, True]

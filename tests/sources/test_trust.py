@@ -121,9 +121,9 @@ def test_a_strangers_file_reads_and_asks_nothing(
     with worlds.open(path, embedder=None) as w:
         assert [one.trusted for one in w.sources] == [False, False]
         runs = {one.source: one.errors[0].message for one in w.sources.sync()}
-        assert "worlds sources WORLD --trust notes" in runs["notes"]
-        assert "--trust v" in runs["v"]
-        with pytest.raises(OpenError, match="--trust notes") as raised:
+        assert "worlds sources trust WORLD notes" in runs["notes"]
+        assert "sources trust WORLD v" in runs["v"]
+        with pytest.raises(OpenError, match="sources trust WORLD notes") as raised:
             w.sources.sync("notes")
         assert (raised.value.kind, raised.value.status) == ("untrusted", 403)
         assert any("was not chosen on this machine" in note for note in w.search("kite").notes)
@@ -219,7 +219,16 @@ def test_a_source_that_was_only_tried_is_not_trusted_later(tmp_path: Path) -> No
     folder = Path(os.environ["XDG_CONFIG_HOME"]) / "worlds" / "trusted"
     before = set(folder.glob("*"))
     with worlds.open(tmp_path / "kb.db", embedder=None) as w:
-        ok("sync", tmp_path / "kb.db", tmp_path / "notes", "--dry-run", "--kind", "documents", "--embedder", "none")
+        ok(
+            "sources sync",
+            tmp_path / "kb.db",
+            tmp_path / "notes",
+            "--dry-run",
+            "--kind",
+            "documents",
+            "--embedder",
+            "none",
+        )
         assert set(folder.glob("*")) == before
         with w.transaction():
             w.sources.add(str(tmp_path / "notes"), kind="documents")
@@ -231,29 +240,29 @@ def test_the_command_names_what_is_not_trusted(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A kite")
     made, path = tmp_path / "made.db", tmp_path / "gift.db"
-    ok("sync", made, tmp_path / "notes", "--embedder", "none")
+    ok("sources sync", made, tmp_path / "notes", "--embedder", "none")
     shutil.copy(made, path)
     (tmp_path / "notes" / "b.md").write_text("# B")
-    result = run("sync", path, "--embedder", "none")
+    result = run("sources sync", path, "--embedder", "none")
     assert result.exit_code == 1
     assert "notes: not read" in result.stdout
-    assert "worlds sources WORLD --trust notes" in " ".join(result.stderr.split())
-    assert ok("sources", path).split()[-1] == "no"
-    assert ok("sources", path, "notes", "--trust", "notes").split()[-1] == "yes"
-    assert "1 new" in ok("sync", path, "--embedder", "none")
+    assert "worlds sources trust WORLD notes" in " ".join(result.stderr.split())
+    assert ok("sources list", path).split()[-1] == "no"
+    assert ok("sources trust", path, "notes").split()[-1] == "yes"
+    assert "1 new" in ok("sources sync", path, "--embedder", "none")
 
 
 def test_an_agent_is_told_what_is_not_trusted(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     made, path = tmp_path / "made.db", tmp_path / "gift.db"
-    ok("sync", made, tmp_path / "notes", "--kind", "documents", "--embedder", "none")
+    ok("sources sync", made, tmp_path / "notes", "--kind", "documents", "--embedder", "none")
     shutil.copy(made, path)
 
     async def scenario(agent: Agent) -> None:
         assert "not trusted on this machine" in str(await agent.client.read_resource("world://sources"))
         (told,) = (await agent.data("sync"))["runs"]
-        assert "--trust notes" in told["errors"][0]
-        assert "--trust notes" in await agent.error("sync", name="notes")
+        assert "sources trust WORLD notes" in told["errors"][0]
+        assert "sources trust WORLD notes" in await agent.error("sync", name="notes")
 
     with worlds.open(path, embedder=None) as world:
         ask(inside(world, allow_writes=True), scenario)

@@ -37,9 +37,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONUTF8": "0", "LC_ALL
 vars(testing)["_get_command"] = functools.cache(vars(testing)["_get_command"])
 
 
+def words(*args: str | Path) -> list[str]:
+    """A command line as its words: a command in a group is given as one, as in "curate merge"."""
+    return [*(str(args[0]).split() if args else ()), *map(str, args[1:])]
+
+
 def run(*args: str | Path, input: str | bytes | None = None) -> Result:
     """A command line in this process; whatever it raises but an exit is a failure of the test."""
-    result = CliRunner().invoke(app, [str(arg) for arg in args], input=input, prog_name="worlds")
+    result = CliRunner().invoke(app, words(*args), input=input, prog_name="worlds")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert "Traceback" not in result.stderr
     return result
@@ -64,7 +69,7 @@ def fails(code: int, *args: str | Path, input: str | bytes | None = None) -> str
 def process(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """A command line in a process of its own."""
     before = options.pop("before", [])
-    command = [*before, sys.executable, "-m", "worlds", *map(str, args)]
+    command = [*before, sys.executable, "-m", "worlds", *words(*args)]
     environment = {**ENVIRONMENT, **options.pop("env", {})}
     if before or "PYTHONIOENCODING" in environment:
         return subprocess.run(command, capture_output=True, timeout=60, env=environment, **options)
@@ -81,7 +86,7 @@ def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = 
     pytest.importorskip("pty", reason="terminals of POSIX")
     screen, end = os.openpty()
     environment = {**ENVIRONMENT, "COLUMNS": str(columns), "LINES": "24", **(env or {})}
-    command = [sys.executable, "-m", "worlds", *map(str, args)]
+    command = [sys.executable, "-m", "worlds", *words(*args)]
     child = Forked(command, stdin=end, stdout=end, stderr=end, env=environment, start_new_session=True)
     os.close(end)
     shown = b""

@@ -14,6 +14,8 @@ LEVELS: tuple[Level, ...] = ("read", "propose", "write", "admin")
 """The levels of a key; each includes those before it."""
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
+GROUPS: Mapping[str, str] = {"curation": "curate"}
+"""The groups of commands that have another name than their room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,11 @@ class Verb:
         return self.name.rpartition(".")[2]
 
     def called(self, door: Door) -> str:
-        """Its name at a door."""
-        return self.names.get(door, self.method)
+        """Its name at a door; at the command line with its group, as in "curate link-texts"."""
+        if door != "command":
+            return self.names.get(door, self.method)
+        room, _, method = self.name.rpartition(".")
+        return self.names.get(door, f"{GROUPS.get(room, room)} {method}".strip().replace("_", "-"))
 
     def of(self, world: object) -> Callable[..., Any]:
         """Its method of a world."""

@@ -215,7 +215,7 @@ class WritingVerbs(Parts):
                 if is_table(file):
                     raise ArgumentError(f"{file} is a table: mapping=True (--map -) converts it by a proposed mapping")
                 if is_document(file):
-                    raise ArgumentError(f"{file} is a document: add_document (`worlds add-document`) takes it")
+                    raise ArgumentError(f"{file} is a document: add_document (`worlds sources add-document`) takes it")
         if mapping is not None:
             source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
         change = self._core.loader.load(

@@ -91,7 +91,7 @@ class Plans:
         require_native(self._connection)
         if not self._indexed:
             raise WorldsError(
-                "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "
-                "builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
+                "this world has no native vector index: build_vector_index(), or `worlds file vector-index WORLD "
+                "--build`, builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
             )
         return VectorPlan("index", reason, {"candidates": max(depth, INDEX_CANDIDATES)}, None)

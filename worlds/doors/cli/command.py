@@ -8,6 +8,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -79,7 +80,7 @@ def command(
     json: bool = True,
     **words: Any,
 ) -> Callable[[_F], _F]:
-    """Make a command of a function, named like the function or `name`.
+    """Make a command of a function, named `name`, like its verb, or like the function.
 
     It has the options of the verb, and `more`, which come in the place of the verb's if they have their names; the
     `defaults` are those of the command line, where they are not Python's. `key` puts the options in another order. A
@@ -111,7 +112,8 @@ def command(
         run.__doc__ = "\n\n".join(filter(None, (row.help if row else None, inspect.getdoc(function))))
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in options}
-        COMMANDS[name or function.__name__.strip("_").replace("_", "-")] = Made(run, _examples(*examples))
+        called = name or (row.called("command") if row else function.__name__.replace("_", "-"))
+        COMMANDS[called] = Made(run, _examples(*examples))
         return function
 
     return decorate
@@ -120,14 +122,18 @@ def command(
 _examples = examples
 
 
-def verbs_own(verb: str, *more: inspect.Parameter, help: str = "", **words: Any) -> None:
-    """Make the command of a verb that needs no words but its row's, and the sentences of `help` after them."""
+def verbs_own(method: str, *more: inspect.Parameter, help: str = "", **words: Any) -> None:
+    """Make the command of a method of a world that needs no words but its row's, and the sentences of `help`.
+
+    A method without a row takes its parameters from `more`.
+    """
 
     def run(world: Any, **given: Any) -> Any:
-        return VERBS[verb].of(world)(**gathered(given))
+        return attrgetter(method)(world)(**gathered(given))
 
     run.__doc__ = help
-    command(verb, *more, **{"name": VERBS[verb].called("command").replace("_", "-"), **words})(run)
+    verb = method if method in VERBS else None
+    command(verb, *more, **({} if verb else {"name": method.replace(".", " ")}) | words)(run)
 
 
 def _options(

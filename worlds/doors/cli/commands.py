@@ -1,10 +1,13 @@
-"""The commands, and what `worlds --help` says."""
+"""The commands in their groups, and the help of `worlds`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from worlds.doors import version
 from worlds.doors.cli import (  # noqa: F401  # each names its commands
@@ -34,24 +37,84 @@ from worlds.doors.cli import (  # noqa: F401  # each names its commands
     sources,
     write,
 )
-from worlds.doors.cli.command import COMMANDS
+from worlds.doors.cli.command import COMMANDS, Made
 from worlds.doors.cli.exit_codes import EXIT_CODES, CommandGroup
-from worlds.doors.cli.options import Command, Commands, examples
+from worlds.doors.cli.options import Command, Commands
+from worlds.doors.cli.terminal import output
 
-_CODES = "\n".join(f"{code:5}  {meaning}" for code, meaning in EXIT_CODES.items())
+_FLAT = {
+    "begin": "init doctor config completion",
+    "write": "load update embed undo",
+    "ask": "search sparql context resolve describe memory",
+    "contents": "schema prefix policy stats check export",
+    "history": "log diff compare",
+    "serve": "serve mcp",
+}
+"""Commands of no group, by their subjects."""
+_GROUPS = {
+    "entities": "Entities: their names, forms, members, trees, and others like them.",
+    "facts": "Facts in time: state, end and follow them.",
+    "shapes": "SHACL shapes: load them, validate data, and guard writes.",
+    "rules": "Rules by which quads follow from others, and why a quad follows.",
+    "curate": "Curation: find contradictions, duplicates and missing links, and merge entities.",
+    "proposals": "Proposals: make, list and decide on changes that wait for a person.",
+    "questions": "Questions that are kept with their queries.",
+    "sources": "Sources: folders, files and addresses that the world follows, and documents.",
+    "revisions": "Revisions: tags, patches, the origin of quads, and how much history is kept.",
+    "file": "The file as a whole: copy, restore, shrink, publish, purge.",
+    "keys": "API keys for `worlds serve`.",
+    "remote": "Worlds on servers and their replicas, and worlds cut into shards.",
+}
+
+_ABOUT = "Knowledge graphs with hybrid search: one world is one file of RDF, texts and vectors."
+_EXAMPLES = (
+    "worlds init kb.db papers.ttl",
+    "worlds search kb.db solar cell stability --type ex:Paper",
+    "worlds sparql kb.db 'SELECT ?s WHERE { ?s a ex:Paper } LIMIT 5'",
+    "worlds curate duplicates kb.db",
+)
+_WIDEST = 100  # cells of a line
+
+
+class Root(CommandGroup):
+    """All commands."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the commands by name, a line a subject and a line a group."""
+        console = output()
+        for line in _overview():
+            indent = 0 if line.startswith(("  $", "  0")) else re.match(r"(  \S+ +)?", line).end()  # type: ignore[union-attr]
+            text = Text(line[indent:], style="" if line.startswith(" ") else "bold")
+            width = 10**6 if line.startswith("  $") else min(console.width, _WIDEST) - indent
+            for number, part in enumerate(text.wrap(console, width)):
+                part.rstrip()
+                console.print(Text(" " * indent if number else line[:indent]).append_text(part), soft_wrap=True)
+
+
+def _overview() -> Iterator[str]:
+    """The lines of `worlds --help`."""
+    yield "Usage: worlds COMMAND …; worlds COMMAND --help shows its options"
+    yield f"{_ABOUT}\n"
+    for subject, names in _FLAT.items():
+        yield f"  {subject:9}  {', '.join(names.split())}"
+    yield "\nGroups, as in worlds entities similar"
+    for group in _GROUPS:
+        yield f"  {group:9}  {', '.join(name for name, _ in _members(group))}"
+    yield "\nExamples"
+    yield from (f"  $ {line}" for line in _EXAMPLES)
+    yield "Exit codes"
+    yield f"  {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}"
+
+
+def _members(group: str) -> list[tuple[str, Made]]:
+    """The commands of a group, from A to Z."""
+    return [(name.partition(" ")[2], made) for name, made in sorted(COMMANDS.items()) if name.startswith(f"{group} ")]
+
 
 app = typer.Typer(
     name="worlds",
-    cls=CommandGroup,
-    help="Knowledge graphs with hybrid search: one world is one file of RDF, texts and vectors.",
-    epilog=examples(
-        "worlds init kb.db papers.ttl",
-        "worlds search kb.db solar cell stability --type ex:Paper",
-        "worlds sparql kb.db 'SELECT ?s WHERE { ?s a ex:Paper } LIMIT 5'",
-        "worlds serve kb.db",
-    )
-    + "\n\n[bold]Exit codes[/bold]\n"
-    + _CODES,
+    cls=Root,
+    help=_ABOUT,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,34 +137,14 @@ def _options(
     pass
 
 
-_PANELS = {
-    "Begin": "init doctor config completion",
-    "Write": "load add-document sync sources state tell end reinstate carry-out update embed purge",
-    "Ask": "search sparql context brief questions memory resolve mint form similar describe timeline due tree members "
-    "schema prefix policy",
-    "Curate": "verify mentions suggest-links link-texts report contradictions duplicates distinct decisions merge "
-    "split propose amend proposals accept reject decide validate shapes guard why",
-    "History": "log blame diff compare undo patch apply prune",
-    "The file": "export publish stats check backup restore compact vector-index",
-    "Serve": "serve mcp",
-    "Servers": "primary token push pull follow replica shard",
-}
-for _panel, _names in _PANELS.items():
-    for _name in _names.split():
-        _made = COMMANDS[_name]
-        app.command(_name, cls=Command, epilog=_made.epilog, rich_help_panel=_panel)(_made.callback)
-_GROUPS = {
-    "rules": (
-        "Curate",
-        "Rules by which quads follow from others: use, add, load, remove, list.",
-        "use add load remove list",
-    ),
-    "tags": ("History", "Names of revisions, such as releases: add, list, remove.", "add list remove"),
-    "keys": ("Serve", "API keys for `worlds serve`: add, list, revoke.", "add list revoke"),
-}
-for _group, (_panel, _help, _names) in _GROUPS.items():
+def _add(group: typer.Typer, name: str, made: Made) -> None:
+    group.command(name, cls=Command, epilog=made.epilog)(made.callback)
+
+
+for _name in " ".join(_FLAT.values()).split():
+    _add(app, _name, COMMANDS[_name])
+for _group, _help in _GROUPS.items():
     _inner = typer.Typer(name=_group, cls=Commands, help=_help, rich_markup_mode="rich", no_args_is_help=True)
-    for _name in _names.split():
-        _made = COMMANDS[f"{_group} {_name}"]
-        _inner.command(_name, cls=Command, epilog=_made.epilog)(_made.callback)
-    app.add_typer(_inner, name=_group, rich_help_panel=_panel)
+    for _name, _made in _members(_group):
+        _add(_inner, _name, _made)
+    app.add_typer(_inner, name=_group)

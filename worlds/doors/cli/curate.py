@@ -63,9 +63,8 @@ def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> Non
             int,
             min=1,
         ),
-        given("--propose", "Propose the remedy of each finding; see `worlds proposals`."),
+        given("--propose", "Propose the remedy of each finding; see `worlds proposals list`."),
         AUTHOR,
-        name=VERBS[verb].called("command"),
         writes="propose",
         **words,
     )(run)
@@ -90,20 +89,23 @@ _finder(
     help="The exit code is 1 if a declaration is contradicted.",
     waiting="reading",
     fails=lambda told: any(one["severity"] == "error" for one in told.get("findings", ())),
-    examples=("worlds contradictions kb.db", "worlds contradictions kb.db --kind functional --by ann"),
+    examples=("worlds curate contradictions kb.db", "worlds curate contradictions kb.db --kind functional --by ann"),
 )
 _finder(
     "curation.duplicates",
     given("--between GRAPH GRAPH", VERBS["curation.duplicates"].options["between"].help, tuple[str, str]),
     help="The likeliest come first.",
     waiting="comparing",
-    examples=("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),
+    examples=(
+        "worlds curate duplicates kb.db --type ex:Person",
+        "worlds curate duplicates kb.db --between default ex:new",
+    ),
 )
 _finder(
     "curation.links",
     help="The surest come first.",
     waiting="reading",
-    examples=("worlds suggest-links kb.db --type ex:Person",),
+    examples=("worlds curate links kb.db --type ex:Person",),
 )
 
 verbs_own(
@@ -112,7 +114,7 @@ verbs_own(
     help="`worlds policy kb.db mentions=true` keeps the links in step with writes.",
     waiting="reading",
     nothing="nothing changed: the texts are linked already",
-    examples=("worlds link-texts kb.db", "worlds link-texts kb.db --type ex:Person --propose"),
+    examples=("worlds curate link-texts kb.db", "worlds curate link-texts kb.db --type ex:Person --propose"),
 )
 
 _FORMATS = ("table", "json", "markdown", "html")
@@ -127,7 +129,10 @@ _POINTS = f"{VERBS['curation.report'].options['points'].help[:-1]}; by default {
     given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
     given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
     TARGET,
-    examples=("worlds report kb.db --fail-on warning --after 12", "worlds report kb.db -f html -o report.html"),
+    examples=(
+        "worlds curate report kb.db --fail-on warning --after 12",
+        "worlds curate report kb.db -f html -o report.html",
+    ),
 )
 def report(world: World, asked: Any) -> None:
     """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found."""

@@ -1,4 +1,4 @@
-"""The commands of curation: merge, split, propose, amend, proposals, accept, reject, decide."""
+"""The commands of decisions: curate merge, split; proposals add, amend, list, get, accept, reject, decide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from worlds.doors.cli.ask import given_query
 from worlds.doors.cli.changes import finish, print_edits
-from worlds.doors.cli.command import command
+from worlds.doors.cli.command import command, verbs_own
 from worlds.doors.cli.decisions import as_table, read_table
 from worlds.doors.cli.decisions import decide as carried_out
 from worlds.doors.cli.exit_codes import NO, Interrupted
@@ -47,14 +47,14 @@ _UPDATE = given("[UPDATE]", "A SPARQL Update, or - for standard input.")
     "curation.merge",
     EMBEDDER,
     nothing=_NOTHING,
-    examples=("worlds merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",),
+    examples=("worlds curate merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",),
 )
 def merge(world: World, kept: str, others: list[str], **given: Any) -> Any:
     """A merge can be taken back by `split`."""
     return world.curation.merge(kept, *others, **given)
 
 
-@command("curation.split", EMBEDDER, nothing=_NOTHING, examples=("worlds split kb.db 4 --author ann",))
+@command("curation.split", EMBEDDER, nothing=_NOTHING, examples=("worlds curate split kb.db 4 --author ann",))
 def split(world: World, **given: Any) -> Any:
     """Quads added since stay where they are, and are listed: somebody has to decide whose they are."""
     change = world.curation.split(**given)
@@ -101,7 +101,7 @@ def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
     "proposals.add",
     *(_UPDATE, FILE),
     show=_print,
-    examples=("worlds propose kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",),
+    examples=("worlds proposals add kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",),
 )
 def propose(world: World, update: str | None, *, file: str | None, **given: Any) -> Any:
     """Quads are given in N-Quads; - is an update on standard input."""
@@ -116,7 +116,7 @@ def propose(world: World, update: str | None, *, file: str | None, **given: Any)
     given("PROPOSAL", "The number of a proposal.", int, name="id"),
     *(_UPDATE, FILE),
     show=_print,
-    examples=("worlds amend kb.db 7 --why 'the source says so on page 3' --author ann",),
+    examples=("worlds proposals amend kb.db 7 --why 'the source says so on page 3' --author ann",),
 )
 def amend(world: World, id: int, update: str | None, *, file: str | None, **given: Any) -> Any:
     """The change that it had stays in its discussion."""
@@ -125,10 +125,10 @@ def amend(world: World, id: int, update: str | None, *, file: str | None, **give
     return world.proposals.amend(id, update=text, **given)
 
 
+verbs_own("proposals.get", show=_print, examples=("worlds proposals get kb.db 7",))
+
+
 def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
-    if not isinstance(found, Mapping):
-        _print(found, prefixes)
-        return
     rows = [
         {**one.to_dict(), **{name: len(quads) for name, quads in zip(("added", "removed"), one.quads, strict=True)}}
         for one in found["proposals"]
@@ -138,16 +138,13 @@ def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
 
 @command(
     "proposals.list",
-    given("[PROPOSAL]", "Show this proposal.", int, name="number"),
-    given("--csv", "Print a table to decide in, for `worlds decide`."),
+    given("--csv", "Print a table to decide in, for `worlds proposals decide`."),
     defaults={"limit": 100},
     show=_print_proposals,
-    examples=("worlds proposals kb.db", "worlds proposals kb.db 7"),
+    examples=("worlds proposals list kb.db", "worlds proposals list kb.db --csv > decisions.csv"),
 )
-def proposals(world: World, number: int | None, *, csv: bool, **given: Any) -> Any:
-    """With the number of a proposal, show it in full."""
-    if number is not None:
-        return world.proposals.get(number)
+def proposals(world: World, *, csv: bool, **given: Any) -> Any:
+    """`proposals get` shows a proposal in full."""
     listed = world.proposals.list(**given)
     if csv:
         for told in listed.notes:
@@ -204,7 +201,10 @@ def _entities(world: World, query: str) -> list[Any]:
     *_CHOSEN,
     *(EMBEDDER, AUTHOR),
     defaults={"version": 1},
-    examples=("worlds accept kb.db 7 --reviewer ann", "worlds accept kb.db --min 0.95 --kind duplicate --dry-run"),
+    examples=(
+        "worlds proposals accept kb.db 7 --reviewer ann",
+        "worlds proposals accept kb.db --min 0.95 --kind duplicate --dry-run",
+    ),
 )
 def accept(
     world: World,
@@ -239,7 +239,7 @@ def accept(
     *_CHOSEN,
     AUTHOR,
     empty="no open proposal matches all of these options",
-    examples=("worlds reject kb.db 7 8 --why 'no source' --reviewer ann",),
+    examples=("worlds proposals reject kb.db 7 8 --why 'no source' --reviewer ann",),
 )
 def reject(world: World, *, author: str | None, reviewer: str | None, **given: Any) -> Any:
     """All of them are rejected or, after an error, none."""
@@ -249,12 +249,16 @@ def reject(world: World, *, author: str | None, reviewer: str | None, **given: A
 
 @command(
     None,
-    given("FILE", "A table of `worlds proposals --csv`.", Path),
+    given("FILE", "A table of `worlds proposals list --csv`.", Path),
     given("--force", "Accept even if quads that a proposal relies on have changed."),
     given("--dry-run", "Show the changes without making them."),
     *(EMBEDDER, AUTHOR),
+    name="proposals decide",
     writes=True,
-    examples=("worlds proposals kb.db --csv > decisions.csv", "worlds decide kb.db decisions.csv --dry-run"),
+    examples=(
+        "worlds proposals list kb.db --csv > decisions.csv",
+        "worlds proposals decide kb.db decisions.csv --dry-run",
+    ),
 )
 def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str | None, json: bool) -> None:
     """Accept and reject proposals by the column `decision` of a table, each by itself.

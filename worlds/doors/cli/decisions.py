@@ -1,4 +1,4 @@
-"""Proposals as a table to decide in, and back: `worlds proposals --csv` and `worlds decide`."""
+"""Proposals as a table to decide in, and back: `worlds proposals list --csv` and `worlds proposals decide`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
     for one in proposals:
         sure = ("" if share is None else f"{share:g}" for share in (one.score, one.confidence))
         texts = (one.kind, *sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
-        whole = f"worlds proposals FILE {one.id}"
+        whole = f"worlds proposals get FILE {one.id}"
         writer.writerow([one.id, one.version, *(cell(text, whole) for text in texts), "", ""])
     return written.getvalue()
 
@@ -91,7 +91,7 @@ def _decisions(rows: Iterator[tuple[int, list[str]]], path: Path) -> list[Decisi
     names = next(rows, (1, []))[1]
     if missing := {"proposal", "version", "decision"} - {*names}:
         raise ArgumentError(
-            f"{path} lacks the columns {', '.join(sorted(missing))}: worlds proposals --csv writes them"
+            f"{path} lacks the columns {', '.join(sorted(missing))}: worlds proposals list --csv writes them"
         )
     found: dict[int, DecisionRow] = {}
     for line, cells in rows:

@@ -321,13 +321,15 @@ def _world(path: str, embedder: str) -> Iterator[Diagnosis]:
             yield Diagnosis("vectors", "ok", f"{stats.vectors:,} of {stats.dimension} dimensions, by {stats.embedder}")
         if stats.retired_vectors > stats.vectors:
             message = f"{stats.retired_vectors:,} vectors of removed texts are kept"
-            yield Diagnosis("space", "note", message, f"worlds compact {quoted}")
+            yield Diagnosis("space", "note", message, f"worlds file compact {quoted}")
         if stats.embedder is not None:
             yield _fit(path, embedder, stats.embedder)
             kept = "the native one is part of the file" if stats.vector_index else "vectors are compared one by one"
             yield Diagnosis("index", "ok", kept)
         for one in world.shapes.left_out:
-            yield Diagnosis("shapes", "note", str(one), f"mend it, and load it: worlds shapes {quoted} FILE --replace")
+            yield Diagnosis(
+                "shapes", "note", str(one), f"mend it, and load it: worlds shapes load {quoted} FILE --replace"
+            )
         yield _check(world, stats.quads, quoted)
 
 
@@ -343,7 +345,7 @@ def _replica(path: Path) -> Iterator[Diagnosis]:
         f"revision {told.revision} of {told.address}, {told.age:.1f} s old; {counted(told.conflicts, 'conflict')} and "
         f"{told.retries:,} retries of writers here"
     )
-    follow = f"worlds follow {shlex.quote(told.address)} {shlex.quote(str(path))}"
+    follow = f"worlds remote follow {shlex.quote(told.address)} {shlex.quote(str(path))}"
     if not folder.followed():
         yield Diagnosis("replica", "problem", f"{message}; no follower runs", follow)
     elif told.error is not None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     create=True,
     defaults={"type": None, "predicate": None},
     examples=(
-        "worlds add-document kb.db notes/ --base https://example.org/notes/",
-        "worlds add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
+        "worlds sources add-document kb.db notes/ --base https://example.org/notes/",
+        "worlds sources add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
     ),
 )
 def add_document(

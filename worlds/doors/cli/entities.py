@@ -56,7 +56,7 @@ def resolve(world: World, names: list[str], **given: Any) -> list[Resolution]:
 @command(
     "entities.form",
     given("[IRI]", "The entity."),
-    examples=("worlds form kb.db ex:metropolis", "worlds form kb.db --type ex:Film --json"),
+    examples=("worlds entities form kb.db ex:metropolis", "worlds entities form kb.db --type ex:Film --json"),
 )
 def form(world: World, **given: Any) -> Any:
     """With --type and no entity, the form of a new one."""
@@ -70,7 +70,7 @@ def form(world: World, **given: Any) -> Any:
     "entities.similar",
     given("--mode", "By meaning, where there are vectors, or by words.", Literal["vector", "text"], "vector"),
     given("--words", "The same as --mode text."),
-    examples=("worlds similar kb.db ex:metropolis --type ex:Film",),
+    examples=("worlds entities similar kb.db ex:metropolis --type ex:Film",),
 )
 def similar(world: World, iri: str, *, mode: str, words: bool, json: bool, **given: Any) -> None:
     """The exit code is 1 if the world has no quads about the entity."""
@@ -116,7 +116,7 @@ def _print_resolution(found: Resolution, prefixes: Mapping[str, str]) -> None:
 @command(
     "entities.mentions",
     given("TEXT", "A text, a document's IRI, or '-' for standard input."),
-    examples=("worlds mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'",),
+    examples=("worlds entities mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'",),
 )
 def mentions(world: World, text: str, **given: Any) -> Any:
     """Positions are counted in characters."""
@@ -133,7 +133,7 @@ def mentions(world: World, text: str, **given: Any) -> Any:
     ),
     embedder=lambda given: "auto" if len(given["claim"]) == 1 else "none",
     fails=lambda found: found.outcome != "supported",
-    examples=("worlds verify kb.db ex:metropolis ex:director ex:fritz-lang",),
+    examples=("worlds curate verify kb.db ex:metropolis ex:director ex:fritz-lang",),
 )
 def verify(world: World, claim: list[str], **given: Any) -> Any:
     """The exit code is 1 unless the claim is supported."""

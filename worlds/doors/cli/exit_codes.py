@@ -71,6 +71,11 @@ _VERBS = {
     **dict.fromkeys(("vacuum", "optimize"), "compact"),
     **dict.fromkeys(("settings", "configuration"), "config"),
     **dict.fromkeys(("classes", "ontology"), "schema"),
+    **dict.fromkeys(("blame", "annotate"), "revisions provenance"),
+    "tags": "revisions tags",
+    "propose": "proposals add",
+    "suggest-links": "curate links",
+    "curation": "curate",
 }
 """Words that people type → the command that they mean."""
 
@@ -193,10 +198,17 @@ def _report_usage(error: Any) -> int:
     command = context.command_path if context is not None else "worlds"
     message = error.format_message().strip().replace("Value error, ", "")
     message = f"{message[:1].lower()}{message[1:]}"
-    if (unknown := _UNKNOWN_COMMAND.match(message)) and (meant := _VERBS.get(unknown[1])):
+    if (unknown := _UNKNOWN_COMMAND.match(message)) and (meant := _meant(unknown[1])):
         message = f"there is no command {unknown[1]!r}: `worlds {meant}` does that"
     if command.endswith(" search") and message.startswith("no such option"):
         message += "; put words that begin with - after --, or in quotes with others"
     stop = "" if message.endswith((".", "?")) else "."
     say("error", f"{message}{stop} See `{command} --help`.", style="bold red")
     return 2
+
+
+def _meant(word: str) -> str:
+    """The commands that a word means: by the name that other programs have for it, or its own in a group."""
+    from worlds.doors.cli.command import COMMANDS
+
+    return _VERBS.get(word) or "` or `worlds ".join(name for name in sorted(COMMANDS) if name.split()[-1] == word)

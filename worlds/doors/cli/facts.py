@@ -27,7 +27,7 @@ _OF = VERBS["facts.state"].options
     *(given(name.upper(), _OF[name].help) for name in ("subject", "predicate", "object")),
     given("--supersede", "End the other value of a functional predicate."),
     EMBEDDER,
-    examples=("worlds state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede",),
+    examples=("worlds facts state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede",),
 )
 def state(world: World, *, supersede: bool, **given: Any) -> Any:
     """The fact is asserted, and a reifier has its time; with `--to`, it has ended and is not asserted."""
@@ -55,8 +55,8 @@ def _print_receipt(receipt: Receipt, _: Mapping[str, str]) -> None:
     show=_print_receipt,
     fails=lambda receipt: bool(receipt.of("refused")),
     examples=(
-        "worlds tell kb.db 'Ann Smith' 'works at' Acme --from 2026-05",
-        "worlds tell kb.db --file facts.jsonl --dry-run",
+        "worlds facts tell kb.db 'Ann Smith' 'works at' Acme --from 2026-05",
+        "worlds facts tell kb.db --file facts.jsonl --dry-run",
     ),
 )
 def tell(

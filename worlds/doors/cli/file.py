@@ -53,7 +53,12 @@ def export(world: World, target: str, *, format: str | None, graph: str | None, 
         return {"target": target, "quads": world.export(target, format=format, graph=graph, **given)}
 
 
-@command(None, given("TARGET", "The copy, a new file."), examples=("worlds backup kb.db kb-2025-01-31.db",))
+@command(
+    None,
+    given("TARGET", "The copy, a new file."),
+    name="file backup",
+    examples=("worlds file backup kb.db kb-2025-01-31.db",),
+)
 def backup(world: World, target: str) -> dict[str, Any]:
     """Write a complete copy of a world, while others go on using it."""
     with waiting(f"writing {target}"):
@@ -63,9 +68,10 @@ def backup(world: World, target: str) -> dict[str, Any]:
 
 @command(
     None,
-    given("BACKUP", "The file that `worlds backup` wrote.", name="source"),
+    given("BACKUP", "The file that `worlds file backup` wrote.", name="source"),
     given("WORLD", WORLD_HELP, name="path"),
-    examples=("worlds restore kb-2025-01-31.db kb.db",),
+    name="file restore",
+    examples=("worlds file restore kb-2025-01-31.db kb.db",),
 )
 def restore(source: str, path: str) -> dict[str, Any]:
     """Put a backup in the place of a world that nobody has open.
@@ -82,8 +88,8 @@ def restore(source: str, path: str) -> dict[str, Any]:
 @command(
     "file.compact",
     waiting="compacting",
-    interrupted="nothing is lost; run `worlds compact {path}` for the rest",
-    examples=("worlds compact kb.db",),
+    interrupted="nothing is lost; run `worlds file compact {path}` for the rest",
+    examples=("worlds file compact kb.db",),
 )
 def compact(world: World, path: str) -> dict[str, Any]:
     """The sizes are in bytes."""
@@ -97,8 +103,9 @@ def compact(world: World, path: str) -> dict[str, Any]:
 @command(
     None,
     given("--build/--drop", "Build it anew and keep it, or drop it for good.", bool, show_default=False),
+    name="file vector-index",
     writes=lambda given: given["build"] is not None,
-    examples=("worlds vector-index kb.db", "worlds vector-index kb.db --build"),
+    examples=("worlds file vector-index kb.db", "worlds file vector-index kb.db --build"),
 )
 def vector_index(world: World, build: bool | None) -> dict[str, Any]:
     """Tell whether a world has the native vector index, build it, or drop it.
@@ -124,7 +131,7 @@ verbs_own(
     waiting="publishing",
     help="The site opens from the disk, too. A further run writes only what differs; tags are its releases.",
     examples=(
-        "worlds publish kb.db site/ --scheme ex:Scheme",
-        "worlds publish kb.db site/ --scheme ex:Scheme --at 2026-11",
+        "worlds file publish kb.db site/ --scheme ex:Scheme",
+        "worlds file publish kb.db site/ --scheme ex:Scheme --at 2026-11",
     ),
 )

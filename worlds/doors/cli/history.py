@@ -1,4 +1,4 @@
-"""The commands on the history: log, blame, patch, apply, prune, tags add, tags list, tags remove."""
+"""The commands on the history: log; revisions provenance, patch, apply, prune, tag, tags, untag."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worlds.doors.cli.command import command, document
+from worlds.doors.cli.command import command, document, verbs_own
 from worlds.doors.cli.differences import FROM, TO
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, MESSAGE, at_moment, given, moment
 from worlds.doors.cli.show import print_answer
@@ -52,7 +52,10 @@ def _print_blame(found: Mapping[str, list[Provenance]], prefixes: Mapping[str, s
     given("IRI", "The entity: an IRI, or a prefixed name.", name="entity"),
     given("--removed", "Include quads that were removed."),
     show=_print_blame,
-    examples=("worlds blame kb.db ex:Curiosity", "worlds blame kb.db ex:Curiosity -p ex:landed --removed"),
+    examples=(
+        "worlds revisions provenance kb.db ex:Curiosity",
+        "worlds revisions provenance kb.db ex:Curiosity -p ex:landed --removed",
+    ),
 )
 def blame(world: World, entity: str, *, removed: bool, **given: Any) -> dict[str, list[Provenance]]:
     """The matches are the quads with the entity as their subject."""
@@ -62,11 +65,12 @@ def blame(world: World, entity: str, *, removed: bool, **given: Any) -> dict[str
 @command(
     None,
     *(FROM, TO),
+    name="revisions patch",
     json=False,
-    examples=("worlds patch kb.db 4 5 > fifth.rdfp",),
+    examples=("worlds revisions patch kb.db 4 5 > fifth.rdfp",),
 )
 def patch(world: World, a: str, b: str | None) -> None:
-    """Print the difference between two revisions as an RDF Patch, which `apply` takes.
+    """Print the difference between two revisions as an RDF Patch, which `revisions apply` takes.
 
     What one revision did is the difference from the one before it.
     """
@@ -82,7 +86,10 @@ def patch(world: World, a: str, b: str | None) -> None:
     given("PATCH", "A file (.gz, .bz2, .zst), or - for standard input.", name="source"),
     EMBEDDER,
     nothing="nothing changed: the world has all changes of the patch already",
-    examples=("worlds apply copy.db fifth.rdfp", "worlds patch kb.db 4 | worlds apply copy.db -"),
+    examples=(
+        "worlds revisions apply copy.db fifth.rdfp",
+        "worlds revisions patch kb.db 4 | worlds revisions apply copy.db -",
+    ),
 )
 def apply(world: World, source: str, **given: Any) -> Any:
     """All of it is applied or, after an error, nothing."""
@@ -101,16 +108,17 @@ def apply(world: World, source: str, **given: Any) -> Any:
     given("--keep N", "From now on, keep the newest N revisions.", int),
     given("--keep-days DAYS", "From now on, keep the revisions of so many days.", float),
     given("--keep-all", "From now on, keep all revisions."),
+    name="revisions prune",
     writes=True,
-    examples=("worlds prune kb.db 2025-01-31", "worlds prune kb.db --keep 100 --keep-days 30"),
+    examples=("worlds revisions prune kb.db 2025-01-31", "worlds revisions prune kb.db --keep 100 --keep-days 30"),
 )
 def prune(
     world: World, before: str | None, *, keep: int | None, keep_days: float | None, keep_all: bool
 ) -> dict[str, int | None]:
     """Forget old revisions, and the quads that they removed; what holds now stays.
 
-    A revision that --keep or --keep-days keeps is kept; both are stored, and applied after every write too. `compact`
-    gives the space back.
+    A revision that --keep or --keep-days keeps is kept; both are stored, and applied after every write too. `file
+    compact` gives the space back.
     """
     if sum((before is not None, keep is not None or keep_days is not None, keep_all)) != 1:
         raise ValueError("name the revisions to forget: BEFORE, --keep and --keep-days, or --keep-all to keep all")
@@ -128,25 +136,26 @@ def prune(
     given("NAME", "The name, such as that of a release.", name="tag"),
     given("[REVISION]", "The revision: its number or a time; else the last one."),
     *(AUTHOR, MESSAGE),
-    name="tags add",
+    name="revisions tag",
     writes=True,
-    examples=("worlds tags add kb.db 2026-11", "worlds diff kb.db 2026-10 2026-11 --summary"),
+    examples=("worlds revisions tag kb.db 2026-11", "worlds diff kb.db 2026-10 2026-11 --summary"),
 )
 def add(world: World, tag: str, revision: str | None, **said: Any) -> Tag:
     """Name a revision; the name is taken wherever a revision is."""
     return world.revisions.tag(tag, None if revision is None else at_moment(world, revision), **said)
 
 
-@command(None, name="tags list", examples=("worlds tags list kb.db",), empty="no revision has a tag")
+@command(None, name="revisions tags", examples=("worlds revisions tags kb.db",), empty="no revision has a tag")
 def listed(world: World) -> dict[str, tuple[Tag, ...]]:
     """Show the tags, and the revisions that they name."""
     return {"tags": world.revisions.list()}
 
 
-@command(
-    None, given("NAME", "The name.", name="tag"), name="tags remove", writes=True,
-    examples=("worlds tags remove kb.db 2026-11",),
-)  # fmt: skip
-def remove(world: World, tag: str) -> Tag:
-    """Remove a tag; its revision stays."""
-    return world.revisions.remove(tag)
+verbs_own(
+    "revisions.remove",
+    given("NAME", "The tag.", name="name"),
+    name="revisions untag",
+    writes=True,
+    help="Remove a tag; its revision stays.",
+    examples=("worlds revisions untag kb.db 2026-11",),
+)

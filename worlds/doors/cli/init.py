@@ -97,7 +97,7 @@ def _report(path: str, change: Change | None, seconds: float, graphs: tuple[int,
     pattern = "?s ?p ?o" if not named or setting == "union" else "GRAPH ?g { ?s ?p ?o }"
     steps = {
         f"worlds load {world} FILE": "load RDF",
-        f"worlds add-document {world} FOLDER --base IRI": "load Markdown, text and HTML",
+        f"worlds sources add-document {world} FOLDER --base IRI": "load Markdown, text and HTML",
     }
     if change is not None:
         steps = {

@@ -81,7 +81,7 @@ def _print(found: Any, prefixes: Mapping[str, str]) -> None:
 def memory(world: World, asked: Any) -> Any:
     """List what was told in a scope, recall what answers a question, remember or forget something.
 
-    A memory is a world of its own, in a file of the folder WORLD-memory. Facts by name are told with `worlds tell
+    A memory is a world of its own, in a file of the folder WORLD-memory. Facts by name are told with `worlds facts tell
     --scope`.
     """
     several = {"QUESTION": "question", "--retain": "retain", "--forget": "forget", "--forget-all": "everything"}
@@ -118,8 +118,9 @@ def memory(world: World, asked: Any) -> Any:
     given("--all", "Everything of this scope.", name="everything"),
     given("--prove", "Read a text from standard input, and look for it in the world's files."),
     AUTHOR,
+    name="file purge",
     show=_print,
-    examples=("worlds purge kb.db user/ann --session may", "worlds purge kb.db --prove < text.txt"),
+    examples=("worlds file purge kb.db user/ann --session may", "worlds file purge kb.db --prove < text.txt"),
 )
 def purge(path: str, scope: str | None, memories: list[str] | None, *, prove: bool, json: bool, **given: Any) -> Any:
     """Forget memories so that nothing is left of them in the world's files: their texts, history and vectors.

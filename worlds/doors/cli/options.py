@@ -195,7 +195,7 @@ EMBEDDER = given(
 AT = given("--at REVISION", "Ask the world as it was after a revision (its number, or a tag), or at a time.")
 AS_OF = given("--as-of TIME", "Answer from the facts that held at a time, such as 2019-05.")
 ENTAILED = given("--entailed/--no-entailed", "The world's conclusions in the answer; else as its policy has it.")
-ENTAILED_TOO = given("--entailed", "Write what follows by the world's rules, too, see `worlds rules`.")
+ENTAILED_TOO = given("--entailed", "Write what follows by the world's rules, too, see `worlds rules use`.")
 VIEWS = (AT, AS_OF, ENTAILED)
 """The options by which a command looks at a world through a view."""
 WORLDS = given(

@@ -67,7 +67,11 @@ verbs_own(
     help="Without OF, the trees of the world.",
     empty="there is no such tree, or nothing in this place of it",
     fails=not_,
-    examples=("worlds tree kb.db", "worlds tree kb.db ex:Colours --parent ex:Red", "worlds tree kb.db rdfs:subClassOf"),
+    examples=(
+        "worlds entities tree kb.db",
+        "worlds entities tree kb.db ex:Colours --parent ex:Red",
+        "worlds entities tree kb.db rdfs:subClassOf",
+    ),
 )
 verbs_own(
     "entities.members",
@@ -76,7 +80,10 @@ verbs_own(
     help="The exit code is 1 if there are none.",
     empty="it has no members",
     fails=not_,
-    examples=("worlds members kb.db ex:Film --facet ex:director", "worlds members kb.db ex:Colours --json"),
+    examples=(
+        "worlds entities members kb.db ex:Film --facet ex:director",
+        "worlds entities members kb.db ex:Colours --json",
+    ),
 )
 verbs_own("stats", examples=("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))
 verbs_own(
@@ -105,7 +112,7 @@ verbs_own(
     help="The exit code is 1 if the world has no quads about the entity.",
     empty=_UNKNOWN,
     fails=not_,
-    examples=("worlds timeline kb.db ex:Acme",),
+    examples=("worlds facts timeline kb.db ex:Acme",),
 )
 verbs_own(
     "entities.mint",
@@ -114,7 +121,7 @@ verbs_own(
     show=_print_iri,
     examples=(
         "worlds policy kb.db iris=https://example.org/id/",
-        "worlds mint kb.db 'Fritz Lang' --type ex:Person",
+        "worlds entities mint kb.db 'Fritz Lang' --type ex:Person",
     ),
 )
 verbs_own(
@@ -132,18 +139,18 @@ verbs_own(
     *(_QUESTION, EMBEDDER, *VIEWS),
     help="The text is made for a language model that writes SPARQL.",
     show=_print_text,
-    examples=("worlds brief kb.db 'How many films did Fritz Lang direct?' --budget 1000",),
+    examples=("worlds questions brief kb.db 'How many films did Fritz Lang direct?' --budget 1000",),
 )
 verbs_own(
     "curation.decisions",
-    help="Decided proposals to merge, merges, and pairs of `worlds distinct`; the oldest come first.",
+    help="Decided proposals to merge, merges, and pairs of `worlds curate distinct`; the oldest come first.",
     empty="nothing was decided",
-    examples=("worlds decisions kb.db --json",),
+    examples=("worlds curate decisions kb.db --json",),
 )
 verbs_own(
     "curation.distinct",
     help="It is kept as an owl:differentFrom.",
-    examples=("worlds distinct kb.db ex:paris ex:paris-texas --author ann",),
+    examples=("worlds curate distinct kb.db ex:paris ex:paris-texas --author ann",),
 )
 verbs_own(
     "undo",
@@ -156,24 +163,24 @@ verbs_own(
     "facts.end",
     given("--at TIME", VERBS["facts.end"].options["at"].help),
     help="A named graph is the fourth term.",
-    examples=("worlds end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",),
+    examples=("worlds facts end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",),
 )
 verbs_own(
     "facts.due",
-    help="`worlds carry-out` writes the changes.",
+    help="`worlds facts carry-out` writes the changes.",
     empty="nothing is due",
-    examples=("worlds due kb.db", "worlds due kb.db --json"),
+    examples=("worlds facts due kb.db", "worlds facts due kb.db --json"),
 )
 verbs_own(
     "facts.carry_out",
     EMBEDDER,
     help="It is for a job that runs every night.",
     nothing="nothing is due",
-    examples=("worlds carry-out kb.db --author night", "worlds carry-out kb.db --dry-run"),
+    examples=("worlds facts carry-out kb.db --author night", "worlds facts carry-out kb.db --dry-run"),
 )
 verbs_own(
     "facts.reinstate",
     EMBEDDER,
     help="A named graph is the fourth term.",
-    examples=("worlds reinstate kb.db ex:Acme ex:director ex:Ann",),
+    examples=("worlds facts reinstate kb.db ex:Acme ex:director ex:Ann",),
 )

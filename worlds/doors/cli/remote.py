@@ -26,13 +26,14 @@ _REPLICA = given("REPLICA", "The file of the replica.", Path)
     given("--backup-endpoint URL", "The S3 endpoint of a service other than Amazon's.", show_default=False),
     given("--restore NAME...", "A world to bring back from the bucket; may be repeated.", show_default=False),
     json=False,
-    examples=("worlds primary /srv/worlds --host 0.0.0.0 --port 8080",),
+    examples=("worlds remote primary /srv/worlds --host 0.0.0.0 --port 8080",),
+    name="remote primary",
 )
 def primary(asked: Any) -> None:
     """Serve worlds to replicas: runs libSQL's server with settings that were tried, and starts it again if it ends.
 
-    Replicas need a token each (`worlds token`); pushing needs the key in FOLDER/keys/admin. The keys of a bucket are
-    those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its region that of AWS_DEFAULT_REGION.
+    Replicas need a token each (`worlds remote token`); pushing needs the key in FOLDER/keys/admin. The keys of a bucket
+    are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its region that of AWS_DEFAULT_REGION.
     """
     from worlds.extras.remote.primary import Primary, backup_to
 
@@ -58,7 +59,8 @@ def primary(asked: Any) -> None:
     given("--read-only", "Make a token for replicas that only read."),
     given("--days DAYS", "The time until the token expires.", float, min=0),
     json=False,
-    examples=("worlds token /srv/worlds kb --read-only --days 90",),
+    examples=("worlds remote token /srv/worlds kb --read-only --days 90",),
+    name="remote token",
 )
 def token(folder: Path, name: str, *, read_only: bool, days: float | None) -> str:
     """Print a token for one world of a primary. None can be taken back, so let it expire."""
@@ -73,7 +75,8 @@ def token(folder: Path, name: str, *, read_only: bool, days: float | None) -> st
     given("--replace", "Overwrite the remote world."),
     given("--key KEY", "The primary's own.", envvar="WORLDS_PRIMARY_KEY", show_default=False),
     json=False,
-    examples=("worlds push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)",),
+    examples=("worlds remote push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)",),
+    name="remote push",
 )
 def push(path: str, url: str, *, replace: bool, key: str | None) -> str:
     """Make the world in a file one on a server, by the primary's own key (FOLDER/keys/admin)."""
@@ -90,7 +93,8 @@ def push(path: str, url: str, *, replace: bool, key: str | None) -> str:
     given("FILE", "The new file.", name="path"),
     _TOKEN,
     json=False,
-    examples=("worlds pull http://10.0.0.5:8080/kb copy.db",),
+    examples=("worlds remote pull http://10.0.0.5:8080/kb copy.db",),
+    name="remote pull",
 )
 def pull(url: str, path: str, *, token: str | None) -> str:
     """Copy a world on a server into a file of its own."""
@@ -106,7 +110,8 @@ def pull(url: str, path: str, *, token: str | None) -> str:
     *(_URL, _REPLICA, _TOKEN),
     given("--poll SECONDS", "How often the primary is asked.", float, 0.1, min=0.01),
     json=False,
-    examples=("worlds follow http://10.0.0.5:8080/kb kb-replica.db",),
+    examples=("worlds remote follow http://10.0.0.5:8080/kb kb-replica.db",),
+    name="remote follow",
 )
 def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
     """Keep a replica in step with a world on a server, until it is stopped.
@@ -129,9 +134,10 @@ def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
     None,
     _REPLICA,
     fails=lambda told: bool(told["error"] or not told["followed"]),
-    examples=("worlds replica kb-replica.db --json",),
+    examples=("worlds remote replica kb-replica.db --json",),
+    name="remote replica",
 )
-def _replica(replica: Path, *, json: bool) -> dict[str, Any]:
+def replicated(replica: Path, *, json: bool) -> dict[str, Any]:
     """Show the state of a replica and its follower. Exits with 1 if the follower has an error, or is gone."""
     from worlds.errors import OpenError
     from worlds.extras.remote.status import Folder as ReplicaFolder

@@ -1,4 +1,4 @@
-"""The commands about rules: validate, shapes, guard."""
+"""The commands of shapes: validate, show, load, guard."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SHOWN = 20  # results, for people
 
 @command(
     "shapes.validate",
-    given("[SHAPES]", "A file of SHACL shapes; else the world's own, see `worlds shapes`.", show_default=True),
+    given("[SHAPES]", "A file of SHACL shapes; else the world's own, see `worlds shapes load`.", show_default=True),
     given("--limit -n N", f"The most results; by default {_SHOWN}, and all with --json or --turtle.", int, min=1),
     ENTAILED,
     given("--turtle", "Print the report as a SHACL graph in Turtle."),
-    examples=("worlds validate kb.db shapes.ttl", "worlds validate kb.db --turtle"),
+    examples=("worlds shapes validate kb.db shapes.ttl", "worlds shapes validate kb.db --turtle"),
 )
 def validate(world: World, shapes: str | None, *, limit: int | None, turtle: bool, json: bool, **given: Any) -> None:
     """The exit code is 1 if they do not conform, or a shape cannot be checked."""
@@ -49,28 +49,15 @@ def validate(world: World, shapes: str | None, *, limit: int | None, turtle: boo
         raise typer.Exit(NO)
 
 
-@command(
-    None,
-    given("[SHAPES]…", "Files, folders, globs or - of SHACL shapes to load.", name="sources"),
-    given("--replace", "Replace the present shapes."),
-    given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld."),
-    *(AUTHOR, MESSAGE),
-    writes="sources",
-    examples=("worlds shapes kb.db shapes.ttl", "worlds shapes kb.db", "worlds shapes kb.db new.ttl --replace"),
-)
-def shapes(
-    world: World, sources: list[str] | None, *, replace: bool, format: str | None, json: bool, **given: Any
-) -> Any:
-    """Print the shapes of a world as Turtle, or load shapes, which `validate` and `guard` then go by.
+_FORMAT = given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld.")
 
-    They are kept in the graph <urn:worlds:shapes>, which is no text and in no union. Shapes that cannot be checked are
-    left out, and named with the reason; if there are no others, they are refused.
+
+@command(None, _FORMAT, name="shapes show", examples=("worlds shapes show kb.db",))
+def shown(world: World, *, format: str | None, json: bool) -> Any:
+    """Print the shapes of a world as Turtle, or in another format.
+
+    They are the graph <urn:worlds:shapes>, which is no text and in no union.
     """
-    if replace and not sources:
-        raise ValueError("--replace needs SHAPES")
-    if sources:
-        with waiting("loading"):
-            return world.shapes.load(sources, format=format, mode="replace" if replace else "merge", **given)
     kept = world.shapes
     text = kept.serialize(format or "turtle")
     if json:
@@ -82,11 +69,28 @@ def shapes(
 
 
 @command(
+    None,
+    given("SHAPES...", "Files, folders, globs or - of SHACL shapes.", name="sources"),
+    given("--replace", "Replace the present shapes."),
+    *(_FORMAT, AUTHOR, MESSAGE),
+    name="shapes load",
+    writes=True,
+    waiting="loading",
+    examples=("worlds shapes load kb.db shapes.ttl", "worlds shapes load kb.db new.ttl --replace"),
+)
+def load(world: World, sources: list[str], *, replace: bool, **given: Any) -> Any:
+    """Load SHACL shapes, which `shapes validate` and `shapes guard` then go by.
+
+    Shapes that cannot be checked are left out, and named with the reason; if there are no others, they are refused.
+    """
+    return world.shapes.load(sources, mode="replace" if replace else "merge", **given)
+
+
+@command(
     "shapes.set_guard",
     given("[SETTING]", "off, warn, queue or reject; without it the guard is shown."),
-    name="guard",
     writes="setting",
-    examples=("worlds guard kb.db reject", "worlds guard kb.db"),
+    examples=("worlds shapes guard kb.db reject", "worlds shapes guard kb.db"),
 )
 def guard(world: World, setting: str | None, **given: Any) -> dict[str, str]:
     """Without a setting, the present one is shown.

@@ -1,4 +1,4 @@
-"""The commands of sources: sync, sources."""
+"""The commands of sources: sources sync, list, trust, set, remove."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from worlds.core.search.options import REQUIRED
 from worlds.doors.cli.changes import show_diff, tried
-from worlds.doors.cli.command import command
+from worlds.doors.cli.command import command, verbs_own
 from worlds.doors.cli.exit_codes import NO, Interrupted
 from worlds.doors.cli.options import AUTHOR, DRY_RUN, EMBEDDER, MESSAGE, given
 from worlds.doors.cli.terminal import note, output, progress, write_json
@@ -45,7 +46,7 @@ _EDITS = given("--edits HOW", "The treatment of others' edits in its graph: refu
     given("--watch", "Read again whenever a file changes, until Ctrl-C."),
     EMBEDDER,
     create=True,
-    examples=("worlds sync kb.db notes/", "worlds sync kb.db --watch"),
+    examples=("worlds sources sync kb.db notes/", "worlds sources sync kb.db --watch"),
 )
 def sync(
     world: World, place: str | None, *, name: str | None, watch: bool, dry_run: bool, json: bool, **given: Any
@@ -70,7 +71,7 @@ def _source(world: World, place: str | None, name: str | None, options: dict[str
         if name or options:
             raise typer.BadParameter("options of a new source need its place: a folder, a file or a URL")
         if not len(world.sources):
-            raise ArgumentError("the world has no sources: `worlds sync WORLD FOLDER` adds one", kind="source")
+            raise ArgumentError("the world has no sources: `worlds sources sync WORLD FOLDER` adds one", kind="source")
         return None
     known = {one.name: one for one in world.sources}
     here = place if "://" in place else str(Path(place).expanduser().absolute())
@@ -78,7 +79,7 @@ def _source(world: World, place: str | None, name: str | None, options: dict[str
     if found is not None and not (name or options):
         return found.name
     if found is not None and place in known:
-        raise typer.BadParameter(f"{place} is a source already; `worlds sources` changes it")
+        raise typer.BadParameter(f"{place} is a source already; `worlds sources set` changes it")
     return world.sources.add(place, name, **options).name
 
 
@@ -137,31 +138,42 @@ def _watch(world: World, name: str | None, given: dict[str, Any], *, json: bool)
                     note(f"{own}: {error}")
 
 
+_NAME = given("NAME", "The name of a source.", name="name")
+
+
 @command(
     None,
     given("[NAME]", "Show this source in full."),
-    _EDITS,
-    given("--trust NAME...", "Trust this source on this machine; may be repeated."),
-    given("--remove", "Remove this source and its graph."),
-    *(AUTHOR, MESSAGE, DRY_RUN),
-    writes="edits remove",
-    nothing="its graph was empty",
-    empty="no sources: `worlds sync` with a folder adds one",
-    examples=("worlds sources kb.db", "worlds sources kb.db notes --edits keep", "worlds sources kb.db --trust notes"),
+    name="sources list",
+    empty="no sources: `worlds sources sync` with a folder adds one",
+    examples=("worlds sources list kb.db", "worlds sources list kb.db notes"),
 )
-def sources(
-    world: World, name: str | None, *, edits: str | None, trust: list[str] | None, remove: bool, **given: Any
-) -> Any:
-    """List the sources of the world with the state of their last run; or change, trust or remove a source.
+def listed(world: World, name: str | None) -> Any:
+    """List the sources of the world with the state of their last run.
 
     A source that came with the file, or with a copy of it, is not read before it is trusted.
     """
-    if (edits is not None or remove) and name is None:
-        raise typer.BadParameter("--edits and --remove need the name of a source")
-    if remove and name is not None:
-        return world.sources.remove(name, **given)
-    if edits is not None and name is not None:
-        world.sources.set(name, edits=edits)  # type: ignore[arg-type]  # checked there
-    for one in trust or ():
-        world.sources.trust(one)
     return {"sources": [world.sources[name]] if name is not None else list(world.sources)}
+
+
+verbs_own(
+    "sources.trust",
+    _NAME,
+    help="Trust a source on this machine: `sources sync` reads it from then on.",
+    examples=("worlds sources trust kb.db notes",),
+)
+verbs_own(
+    "sources.set",
+    *(_NAME, given("--edits HOW", "The treatment: refuse or keep.", default=REQUIRED)),
+    writes=True,
+    help="Change the treatment of others' edits in the graph of a source.",
+    examples=("worlds sources set kb.db notes --edits keep",),
+)
+verbs_own(
+    "sources.remove",
+    *(_NAME, AUTHOR, MESSAGE, DRY_RUN),
+    writes=True,
+    nothing="its graph was empty",
+    help="Remove a source and its graph.",
+    examples=("worlds sources remove kb.db notes --dry-run",),
+)

@@ -182,10 +182,11 @@ def _several(given: Mapping[str, Any]) -> bool:
     *(RAY, EMBEDDER),
     json=False,
     examples=(
-        "worlds shard dump.nq.zst --into shards --shards 8 --workers 8",
-        "worlds shard dump.nq.zst --into shards --shards 32 --ray auto",
+        "worlds remote shard dump.nq.zst --into shards --shards 8 --workers 8",
+        "worlds remote shard dump.nq.zst --into shards --shards 32 --ray auto",
         "worlds search --world shards/shard-000.db --world shards/shard-001.db water",
     ),
+    name="remote shard",
 )
 def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given: Any) -> None:
     """Cut RDF into several worlds, loaded and embedded by several processes, to be searched as one by `--world`.

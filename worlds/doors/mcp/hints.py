@@ -28,7 +28,7 @@ _REMEDIES = {
     "cursor": "Leave `cursor` out to begin anew; a cursor goes with the very arguments that gave it.",
     "no shapes": "`contradictions` needs none: it finds what vocabularies declare and the data break, and what is\n"
     "unlike the rest; `report` counts what is missing. Shapes are the quads of the graph <urn:worlds:shapes>: the\n"
-    "user loads them by `worlds shapes`, or allows `update`: INSERT DATA { GRAPH <urn:worlds:shapes> { … } }.",
+    "user loads them by `worlds shapes load`, or allows `update`: INSERT DATA { GRAPH <urn:worlds:shapes> { … } }.",
     "revision": "Call `history` to see which revisions there are.",
 }
 """The next step, by the kind of an error."""

@@ -64,7 +64,7 @@ class Stating:
         if began is not None:
             said.append((self._predicate("valid_from"), began))
         if ahead and self._holds(quad) and not (self._going_on(spans, present) & (spans.until < ALWAYS)).any():
-            raise ArgumentError("the fact holds already, without an end: `worlds end` it first", kind="time")
+            raise ArgumentError("the fact holds already, without an end: `worlds facts end` it first", kind="time")
         added = [] if ahead or over else [quad]
         removed: list[ox.Quad] = []
         if said:

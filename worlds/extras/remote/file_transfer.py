@@ -20,7 +20,7 @@ _QUERIES = statements("queries.sql")
 
 
 def push(path: str | os.PathLike[str], url: str, *, key: str | None = None, replace: bool = False) -> None:
-    """Make the world in a file one on a server that `worlds primary` serves, by the primary's own key.
+    """Make the world in a file one on a server that `worlds remote primary` serves, by the primary's own key.
 
     The file stays as it is. ConflictError if there is one of that name, unless `replace`: then it takes its place, and
     every replica fetches it anew. The native vector index is left out: through a server it costs twenty times the rest.

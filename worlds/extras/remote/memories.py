@@ -30,5 +30,6 @@ def open_memories(world: ReplicaConnection) -> ReplicaConnection:
     except OpenError as error:
         raise OpenError(
             f"the memories of {world.address} are the world {address}, which cannot be opened: {error}. Who has the "
-            f"server's key makes it once, `worlds push empty.db {address}`; a token of its own stands in {MEMORY_TOKEN}"
+            f"server's key makes it once, `worlds remote push empty.db {address}`; a token of its own stands in "
+            f"{MEMORY_TOKEN}"
         ) from error

@@ -193,7 +193,7 @@ def open_replica(
         raise ValueError(f"max_staleness must be a number of seconds above 0, not {max_staleness!r}")
     path = Path(cached_replica(address) if replica is None else replica).absolute()
     if path.exists() and not path.is_symlink():
-        raise OpenError(f"{path} is a file of its own, not a replica: give another path, or `worlds push` it")
+        raise OpenError(f"{path} is a file of its own, not a replica: give another path, or `worlds remote push` it")
     path.parent.mkdir(parents=True, exist_ok=True)
     told = Folder(path).read()
     if told is not None and told.address != str(address):
@@ -210,8 +210,8 @@ def open_replica(
         version = version_of(connection, str(address))
         if version != SCHEMA_VERSION:
             raise SchemaError(
-                f"{address} has schema {version}, this library has {SCHEMA_VERSION}: `worlds pull` it, open the copy "
-                "once with the newer library, and `worlds push` that"
+                f"{address} has schema {version}, this library has {SCHEMA_VERSION}: `worlds remote pull` it, open the "
+                "copy once with the newer library, and `worlds remote push` that"
             )
         connection.identify()
     except BaseException:

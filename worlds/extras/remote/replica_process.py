@@ -182,7 +182,7 @@ class Replicator:
         except WorldsError as error:
             if "no such table" in str(error):
                 raise OpenError(
-                    f"{self._server.named} exists, but is not a world: make it one by `worlds push FILE`"
+                    f"{self._server.named} exists, but is not a world: make it one by `worlds remote push FILE`"
                 ) from error
             raise
         return int(last), epoch, mark

@@ -67,7 +67,9 @@ class Guard(Extension):
         if left_out and not (self._connection.meta("guard") or "").endswith(_PARTLY):
             from worlds.extras.shapes.shapes import told
 
-            remedy = "`worlds guard WORLD SETTING --partly`, w.shapes.set_guard(…, partly=True), goes by the others"
+            remedy = (
+                "`worlds shapes guard WORLD SETTING --partly`, w.shapes.set_guard(…, partly=True), goes by the others"
+            )
             raise ShapesError(f"a guard needs shapes that can be checked: {told(left_out)}; {remedy}")
 
     def check(self, revision: int, first_quad: int, guard: str | None) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class ShapeChecker:
             graph = given or self.own()
             if given is None and not any(self._stamp or ()):
                 raise ShapesError(
-                    "this world has no shapes, and none are given: `worlds shapes WORLD FILE`, or shapes.load(…), "
+                    "this world has no shapes, and none are given: `worlds shapes load WORLD FILE`, or shapes.load(…), "
                     "keeps some in it",
                     kind="no shapes",
                 )

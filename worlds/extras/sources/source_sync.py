@@ -158,7 +158,7 @@ class Syncing:
                 if not self._left_out(run, error):
                     raise
         else:
-            raise WorldsError(f"the guard rejects more and more files of {source.name}: see `worlds validate`")
+            raise WorldsError(f"the guard rejects more and more files of {source.name}: see `worlds shapes validate`")
         return self._told(run, writing, fingerprint, dry_run=dry_run)
 
     def failed(self, source: WorldSource, error: OpenError, *, dry_run: bool) -> Synced:

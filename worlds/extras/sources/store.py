@@ -153,7 +153,7 @@ class SourceStore:
         if not source.trusted:
             error = OpenError(
                 f"the source {source.name} came with the file and is not trusted here: look at what it reads (`worlds "
-                f"sources WORLD {source.name}`), then say so (`worlds sources WORLD --trust {source.name}`)",
+                f"sources list WORLD {source.name}`), then say so (`worlds sources trust WORLD {source.name}`)",
                 kind=UNTRUSTED,
             )
             error.status = 403
@@ -270,7 +270,7 @@ class Ownership(Extension):
         if taken:
             raise ReadOnlyError(
                 f"the graph belongs to the source {taken[0]!r}, which keeps it as its files are; change the files, or "
-                f"let it keep others' edits: `worlds sources WORLD {taken[0]} --edits keep`",
+                f"let it keep others' edits: `worlds sources set WORLD {taken[0]} --edits keep`",
                 kind="source",
             )
 

@@ -69,7 +69,7 @@ export function bringView() {
     const ending = endingOf(file.name);
     leaving(null);
     const no = (title, ...why) => put(place, h("div", { class: "failure", role: "alert" }, h("p", { class: "failure-title", dir: "auto" }, `${file.name} ${title}`), why.length > 0 && h("p", null, why)));
-    if (!RDF.includes(ending) && !TABLES.includes(ending)) return no("cannot be read here", `The end of the name tells the format: .${[...TABLES, ...RDF].join(", .")}. Texts and PDF come in by the command `, h("code", null, "worlds add-document"), ".");
+    if (!RDF.includes(ending) && !TABLES.includes(ending)) return no("cannot be read here", `The end of the name tells the format: .${[...TABLES, ...RDF].join(", .")}. Texts and PDF come in by the command `, h("code", null, "worlds sources add-document"), ".");
     if (!file.size) return no("is empty");
     if (file.size > MOST) return no(`is larger than ${MOST / 2 ** 20} MB`, "The command line can show its changes first: ", h("code", null, `worlds load FILE ${file.name} ${TABLES.includes(ending) ? "--map - " : ""}--dry-run`));
     put(place, loading(`Reading ${file.name}`));
@@ -225,12 +225,12 @@ function sourcesPart() {
         source.proposal && proposalLink(source.proposal)),
       source.error && h("p", { class: "bad", dir: "auto" }, source.error),
       source.errors.map(({ path, error }) => h("p", { class: "bad", dir: "auto" }, `${path}: ${error}`)),
-      !source.trusted && h("p", { class: "notes" }, "It came with the file. The server's owner can trust it by ", h("code", null, `worlds sources FILE ${source.name} --trust`)), place);
+      !source.trusted && h("p", { class: "notes" }, "It came with the file. The server's owner can trust it by ", h("code", null, `worlds sources trust FILE ${source.name}`)), place);
   };
   async function read() {
     try {
       const { sources } = await get("sources");
-      put(list, sources.length ? h("ul", { class: "checks" }, sources.map(line)) : hint("A world can follow a folder, a file or an address. Whoever runs the server adds one: ", h("code", null, "worlds sync FILE FOLDER")));
+      put(list, sources.length ? h("ul", { class: "checks" }, sources.map(line)) : hint("A world can follow a folder, a file or an address. Whoever runs the server adds one: ", h("code", null, "worlds sources sync FILE FOLDER")));
     } catch (error) {
       put(list, failure(error, read));
     }

@@ -20,7 +20,7 @@ Chosen: TypeAlias = Literal["open", "accepted", "rejected", "any"]
 
 _UNCALIBRATED = (
     "{:,} proposed duplicates and links have a score, but no probability yet: decide 30 of a kind one by one (`worlds "
-    "accept`, `worlds reject`, or a table of `worlds proposals --csv`), at least five accepted and five rejected"
+    "proposals accept`, `reject`, or a table of `list --csv`), at least five accepted and five rejected"
 )
 
 
