@@ -18,17 +18,8 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 COLUMNS = (
-    "proposal",
-    "version",
-    "kind",
-    "score",
-    "confidence",
-    "author",
-    "why",
-    "change",
-    "moved",
-    "decision",
-    "reason",
+    *("proposal", "version", "kind", "score", "confidence", "author"),
+    *("why", "change", "moved", "decision", "reason"),
 )
 DECISIONS = ("accept", "reject")
 _DIGITS = 18  # of a number; there is no proposal of more

@@ -198,7 +198,9 @@ def _report_usage(error: Any) -> int:
     command = context.command_path if context is not None else "worlds"
     message = error.format_message().strip().replace("Value error, ", "")
     message = f"{message[:1].lower()}{message[1:]}"
-    if (unknown := _UNKNOWN_COMMAND.match(message)) and (meant := _meant(unknown[1])):
+    if (unknown := _UNKNOWN_COMMAND.match(message)) and (
+        meant := _meant(unknown[1], error.ctx.find_root().command.commands)
+    ):
         message = f"there is no command {unknown[1]!r}: `worlds {meant}` does that"
     if command.endswith(" search") and message.startswith("no such option"):
         message += "; put words that begin with - after --, or in quotes with others"
@@ -207,8 +209,9 @@ def _report_usage(error: Any) -> int:
     return 2
 
 
-def _meant(word: str) -> str:
+def _meant(word: str, commands: Mapping[str, Any]) -> str:
     """The commands that a word means: by the name that other programs have for it, or its own in a group."""
-    from worlds.doors.cli.command import COMMANDS
-
-    return _VERBS.get(word) or "` or `worlds ".join(name for name in sorted(COMMANDS) if name.split()[-1] == word)
+    here = [name for name in (word,) if name in commands]
+    return _VERBS.get(word) or "` or `worlds ".join(
+        here + [f"{group} {word}" for group, one in commands.items() if word in getattr(one, "commands", ())]
+    )

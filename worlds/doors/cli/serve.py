@@ -20,28 +20,12 @@ if TYPE_CHECKING:
 
 
 _OPTIONS = {
-    "host": "server.host",
-    "port": "server.port",
-    "allow_writes": "server.allow_writes",
-    "public_reads": "server.public_reads",
-    "key_file": "server.keys",
-    "host_name": "server.hosts",
-    "graph": "server.graphs",
-    "cors": "server.cors",
-    "allow_network": "server.allow_network",
-    "default_graph": "server.default_graph",
-    "sparql_index": "sparql_index",
-    "embedder": "embedder",
-    "readers": "server.readers",
-    "most_workers": "server.most_workers",
-    "timeout": "server.timeout",
-    "max_body": "server.max_body",
-    "max_results": "server.max_results",
-    "max_queries": "server.max_queries",
-    "max_memory": "server.max_memory",
-    "rate": "server.rate",
-    "grace": "server.grace",
-    "log": "server.log",
+    **{"host": "server.host", "port": "server.port", "allow_writes": "server.allow_writes"},
+    **{"public_reads": "server.public_reads", "key_file": "server.keys", "host_name": "server.hosts"},
+    **{"graph": "server.graphs", "cors": "server.cors", "allow_network": "server.allow_network"},
+    **{"default_graph": "server.default_graph", "sparql_index": "sparql_index", "embedder": "embedder"},
+    **{name: f"server.{name}" for name in ("readers", "most_workers", "timeout", "max_body", "max_results")},
+    **{name: f"server.{name}" for name in ("max_queries", "max_memory", "rate", "grace", "log")},
 }
 
 
