@@ -190,7 +190,7 @@ def test_sql_shows_the_statement(made: Path) -> None:
     told = json.loads(ok("search", made, "kite", "--mode", "text", "--sql", "--json", "--type", "ex:Raptor", *index))
     (fused,) = [one for one in told if one["step"] == "statement"]
     assert fused["sql"].startswith("WITH\n")
-    assert {"base64"} in [set(value) for value in fused["parameters"] if isinstance(value, dict)]
+    assert {"base64"} in [set(value) for one in told for value in one["parameters"] if isinstance(value, dict)]
 
 
 def test_text_mode_touches_no_embedder(made: Path) -> None:
