@@ -12,7 +12,13 @@ from tests.support.primaries import Served
 from worlds.errors import ConflictError
 from worlds.extras.remote.file_transfer import push
 
-APART = ("add", "edit", "undo", "merge", "accept")  # they need the state that another of these verbs takes away
+APART = (
+    "add",
+    "edit",
+    "undo",
+    "curation.merge",
+    "proposals.accept",
+)  # they need the state that another of these verbs takes away
 
 
 def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> None:

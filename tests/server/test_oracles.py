@@ -15,7 +15,6 @@ from worlds.doors.server.protocols.graph_jobs import Document, Preconditions
 from worlds.doors.server.workers.jobs import load_jobs
 from worlds.errors import WorldsError
 
-_JOBS = {"entity": "describe", "search_post": "search", "remark": "amend"}
 _SPARQL: dict[str, Any] = {"base": "https://e/", "union": None, "allow_network": []}
 
 
@@ -31,10 +30,10 @@ def asked(operation: Operation, given: dict[str, Any]) -> tuple[str, dict[str, A
     """The job that an operation calls, and with what."""
     name = operation.name
     options = {operation.keys.get(key, key): value for key, value in given.items()}
-    if name.startswith("propose_"):
-        return "found", {"of": name.removeprefix("propose_"), **options}
+    if operation.job == "proposals.add_all":
+        return "found", {"of": operation.defaults["of"], **options}
     if name == "resolve_post":
-        return "resolve_all", {**options, "names": [(one, None) for one in options["names"]]}
+        return "entities.resolve_all", {**options, "names": [(one, None) for one in options["names"]]}
     if name == "query" and "query" in options:
         return "query", {**_SPARQL, "query": options["query"], "accept": None, "default_graphs": None,
                          "named_graphs": None, "max_results": 100}  # fmt: skip
@@ -51,7 +50,7 @@ def asked(operation: Operation, given: dict[str, Any]) -> tuple[str, dict[str, A
         body = [Document(b"<urn:x> <urn:y> <urn:z> .", "turtle")]
         return "write_graph", {"graph": graph, "documents": body, "base": "https://e/", "conditions": none,
                                "replace": name.startswith("put"), "author": "key"}  # fmt: skip
-    return _JOBS.get(name, name), options
+    return operation.job or name, options
 
 
 def told(world: World, name: str, options: dict[str, Any]) -> str:
@@ -63,7 +62,7 @@ def told(world: World, name: str, options: dict[str, Any]) -> str:
         given = dict(options)
         seen = world.as_of(given.pop("as_of")) if "as_of" in given else world  # as a worker does
         if name == "found":
-            return load_jobs()["propose_all"].function(
+            return load_jobs()["proposals.add_all"].function(
                 world, author="key", follow=True, findings=job.function(seen, **given)
             )
         answer = job.function(seen, **given, **({"author": "key"} if job.write and "author" not in given else {}))
@@ -106,10 +105,10 @@ def test_no_answer_tells_what_may_not_be_read(scoped: bool, long: bool) -> None:
 @pytest.mark.parametrize(
     ("job", "options"),
     [
-        ("merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
-        ("propose", {"merge": [f"{E}mars", f"{E}hidden"], "add": ["<urn:x> <urn:y> <urn:z> ."]}),
-        ("propose", {"remove": [f'<{E}hidden> <{E}hates> "asthma" <{E}shut> .']}),
-        ("split", {"revision": 2}),
+        ("curation.merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
+        ("proposals.add", {"merge": [f"{E}mars", f"{E}hidden"], "add": ["<urn:x> <urn:y> <urn:z> ."]}),
+        ("proposals.add", {"remove": [f'<{E}hidden> <{E}hates> "asthma" <{E}shut> .']}),
+        ("curation.split", {"revision": 2}),
     ],
     ids=["merge", "merge that is proposed", "removal that is proposed", "split"],
 )
@@ -124,14 +123,14 @@ HIDDEN = f'<{E}hidden> <{E}hates> "asthma" <{MEMORY}ann> .'
 @pytest.mark.parametrize(
     ("job", "options"),
     [
-        ("propose", {"add": ["<urn:a> <urn:b> <urn:c> ."], "relies_on": [HIDDEN]}),
-        ("end", {"quad": [f"{E}hidden", f"{E}hates", '"asthma"', f"{MEMORY}ann"]}),
-        ("reinstate", {"quad": [f"{E}hidden", f"{E}likes", f"{E}hates", f"{MEMORY}ann"]}),
-        ("merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
+        ("proposals.add", {"add": ["<urn:a> <urn:b> <urn:c> ."], "relies_on": [HIDDEN]}),
+        ("facts.end", {"quad": [f"{E}hidden", f"{E}hates", '"asthma"', f"{MEMORY}ann"]}),
+        ("facts.reinstate", {"quad": [f"{E}hidden", f"{E}likes", f"{E}hates", f"{MEMORY}ann"]}),
+        ("curation.merge", {"kept": f"{E}mars", "others": [f"{E}hidden"]}),
         ("quads", {"remove": [HIDDEN]}),
         ("quads", {"add": [f'<{E}mars> <{E}sufferz> "x" .']}),
         ("rehearsal", {"update": f"INSERT DATA {{ GRAPH <{MEMORY}ann> {{ {HIDDEN.rsplit(' ', 2)[0]} }} }}"}),
-        ("propose", {"update": f"DELETE DATA {{ GRAPH <{MEMORY}ann> {{ {HIDDEN.rsplit(' ', 2)[0]} }} }}"}),
+        ("proposals.add", {"update": f"DELETE DATA {{ GRAPH <{MEMORY}ann> {{ {HIDDEN.rsplit(' ', 2)[0]} }} }}"}),
         ("history", {}),
         ("revision", {"revision": 2}),
         ("undo", {"revision": 2}),

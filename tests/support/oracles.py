@@ -51,9 +51,13 @@ def pair(scoped: bool) -> list[World]:
         inside, other = (seen_through(w, [one]) for one in (hidden, beside))
         inside.add(quads if names is ONE else [*quads, (f"{E}x", f"{E}y", '"more of them"', hidden)], author="ann")
         other.add([(f"{E}zoe", f"{E}likes", '"a quad"', beside)], author="ann")
-        inside.state(f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", valid_from="2020", graph=hidden, author="ann")
-        inside.end((f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", hidden), author="ann")
-        inside.propose(add=[(f"{E}{names[0]}", f"{E}likes", '"tea"', hidden)], why=f"{names[2]} is why", author="ann")
+        inside.facts.state(
+            f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", valid_from="2020", graph=hidden, author="ann"
+        )
+        inside.facts.end((f"{E}{names[0]}", f"{E}likes", f"{E}{names[1]}", hidden), author="ann")
+        inside.proposals.add(
+            add=[(f"{E}{names[0]}", f"{E}likes", '"tea"', hidden)], why=f"{names[2]} is why", author="ann"
+        )
         w.add([(f"{E}mars", f"{E}moons", 2, *([OPEN] if scoped else []))], author="ann")
         w.proposals.add(add=[(f"{E}mars", f"{E}moons", 3, *([OPEN] if scoped else []))], author="bot")
         made.append(w)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from worlds.core.core import Core
+    from worlds.sql.connection import Connection
 
 
 class OwnGraph:
@@ -31,6 +32,11 @@ class OwnGraph:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+
+    @property
+    def _written(self) -> Connection:
+        """The connection by which it is written."""
+        return self._core.connection
 
     def _checking(self, anew: bool) -> Callable[[], Iterable[str]]:
         """Check the graph when a write begins (all of it if `anew`); the result yields notes at the end, or raises."""
@@ -51,22 +57,35 @@ class OwnGraph:
         dry_run: bool = False,
     ) -> Change | Diff:
         """Load triples, in the forms of `World.load`; `mode="replace"` replaces all that are there."""
+        once = hasattr(source, "read") or hasattr(source, "__next__")
         return self._write(
             lambda: self._core.loader.load(
                 source, format=format, graph=self._graph, mode=mode, base=base, embed=False,
                 allow_network=allow_network, max_unpacked=max_unpacked,
             ),
-            author, message, dry_run, anew=mode == "replace",
+            author, message, dry_run, anew=mode == "replace", once=once,
         )  # fmt: skip
 
     def _write(
-        self, write: Callable[[], object], author: str | None, message: str | None, dry_run: bool, *, anew: bool = False
+        self,
+        write: Callable[[], object],
+        author: str | None,
+        message: str | None,
+        dry_run: bool,
+        *,
+        anew: bool = False,
+        once: bool = False,
     ) -> Change | Diff:
-        with self._core.writer.revision(author=author, message=message, dry_run=dry_run) as revision:
-            check = self._checking(anew)
-            write()
-            revision.note(*check())
-        return revision.change
+        """Write as one revision, which a world on a server makes anew after a conflict, if not `once`."""
+
+        def written() -> Change | Diff:
+            with self._core.writer.revision(author=author, message=message, dry_run=dry_run) as revision:
+                check = self._checking(anew)
+                write()
+                revision.note(*check())
+            return revision.change
+
+        return self._written.anew(written, once=once)
 
     def _apply(self, added: Iterable[ox.Quad], removed: Iterable[ox.Quad]) -> None:
         """Replace the removed quads of the graph by the added ones; quads in both stay."""
