@@ -382,24 +382,28 @@ def path(tmp_path: Path) -> str:
         (["describe", "ex:paris"], 0, ["label        Paris", "types        city", "France  "]),
         (["describe", "ex:france", "-n", "1"], 0, ["incoming (1)", "Paris       3"]),
         (["describe", "ex:nowhere"], 1, []),
-        (["similar", "ex:paris", "--type", "ex:City", "--words"], 0, ["ex:texan"]),
-        (["similar", "ex:paris", "--mode", "text", "--predicate", "skos:prefLabel", "--lang", "en"], 0, ["ex:hilton"]),
+        (["entities similar", "ex:paris", "--type", "ex:City", "--words"], 0, ["ex:texan"]),
         (
-            ["similar", "ex:paris", "--mode", "text", "--lang", "de"],
+            ["entities similar", "ex:paris", "--mode", "text", "--predicate", "skos:prefLabel", "--lang", "en"],
+            0,
+            ["ex:hilton"],
+        ),
+        (
+            ["entities similar", "ex:paris", "--mode", "text", "--lang", "de"],
             0,
             ["No other entity has texts"],
         ),
-        (["similar", "ex:nowhere"], 1, ["ex:nowhere is not an entity of this world"]),
+        (["entities similar", "ex:nowhere"], 1, ["ex:nowhere is not an entity of this world"]),
     ],
     ids=str,
 )
 def test_the_commands(path: str, arguments: list[str], code: int, expected: list[str]) -> None:
     verb, *rest = arguments
-    found = CliRunner().invoke(app, [verb, path, *rest])
+    found = CliRunner().invoke(app, [*verb.split(), path, *rest])
     assert found.exit_code == code, found.output
     for text in expected:
         assert text in found.output
-    document = CliRunner().invoke(app, [verb, path, *rest, "--json"])
+    document = CliRunner().invoke(app, [*verb.split(), path, *rest, "--json"])
     assert document.exit_code == code
     assert json.loads(document.stdout)
 

@@ -584,6 +584,7 @@ def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: 
                 where=value if option == "where" else None,
                 ranking=worlds.Ranking(boost=value if option == "boost" else None),
             )
+        wide.file.pattern_timeout = 5  # a process that grew large takes long to fork
         assert len(wide.search("word", where="?subject <urn:p> 7")) == 1
     finally:
         wide.file.pattern_timeout = None
