@@ -436,8 +436,11 @@ class Connection:
     def refresh(self) -> None:
         """Wait until all that the server has now is here; nothing for a file of its own."""
 
-    def anew(self, write: Callable[[], T], *, once: bool) -> T:
-        """Return the result of `write`, which a world on a server does again after a conflict, if not `once`."""
+    def anew(self, write: Callable[[], T], *given: object) -> T:
+        """Return the result of `write`, which a world on a server does again after a conflict.
+
+        It is done once where one of its inputs, `given`, can be read once only.
+        """
         return write()
 
     def vacuum(self) -> None:

@@ -22,6 +22,7 @@ from worlds.sql.drivers import LIBSQL
 from worlds.sql.hrana import Hrana, StaleError, Step, Transaction
 from worlds.sql.identity import FileIdentity
 from worlds.sql.locks import write_lock
+from worlds.sql.retry import is_read_once
 
 T = TypeVar("T")
 
@@ -190,13 +191,13 @@ class RecordingConnection(Connection):
         """Whether other writers are writing, so that it pays to hold the lock around a write."""
         return time.monotonic() - self._contended < _CONTENDED
 
-    def anew(self, write: Callable[[], T], *, once: bool) -> T:
+    def anew(self, write: Callable[[], T], *given: object) -> T:
         """Return the result of `write`, done again after a conflict: with the primary's lock then.
 
         While others are writing, it is locked at once: what is recorded in vain costs both sides more than to wait in
-        line. Not inside a transaction, whose other parts cannot be done again, and not `once`.
+        line. Not inside a transaction, whose other parts cannot be done again, nor where an input is read once only.
         """
-        if self.in_transaction or once:
+        if self.in_transaction or any(map(is_read_once, given)):
             return write()
         for attempt in range(_TRIES):
             self.conflicted = False

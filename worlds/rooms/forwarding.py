@@ -57,7 +57,7 @@ class Forwarding(Parts):
 
     @property
     def proposals(self) -> ProposalsRoom:
-        """See `World.proposals.list`."""
+        """See `World.proposals`."""
         from worlds.rooms.scoped import ScopedProposals
 
         return ScopedProposals(self)

@@ -22,6 +22,7 @@ class QuestionsRoom(Room, Questions):
     answer by the query of the same question; `near` finds them, and `check` asks all anew."""
 
     _name = "questions"
+    __repr__ = Questions.__repr__
 
     def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)

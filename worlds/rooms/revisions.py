@@ -31,6 +31,7 @@ class RevisionsRoom(Room, Tags):
     A tag is given wherever a revision is: `w.at("2026-11")`, `w.diff("2026-10", "2026-11")`."""
 
     _name = "revisions"
+    __repr__ = Tags.__repr__
 
     def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from worlds.rooms.curation import CurationRoom
 from worlds.rooms.file import FileRoom
@@ -11,9 +11,6 @@ from worlds.rooms.proposals import ProposalsRoom
 from worlds.rooms.sources import SourcesRoom
 from worlds.verbs.invocation import verb_of
 from worlds.verbs.refusing import refuse
-
-if TYPE_CHECKING:
-    pass
 
 _QUADS = ("add", "remove", "relies_on")  # of a proposal
 _of_proposals = verb_of("proposals")

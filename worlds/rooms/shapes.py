@@ -23,6 +23,7 @@ class ShapesRoom(Room, Shapes):
     They are the graph <urn:worlds:shapes> of the world."""
 
     _name = "shapes"
+    __repr__ = Shapes.__repr__
 
     def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)

@@ -38,6 +38,7 @@ class SourcesRoom(Room, Sources):
     A source is found by name, and all in turn."""
 
     _name = "sources"
+    __repr__ = Sources.__repr__
 
     def __init__(self, world: Parts) -> None:
         Room.__init__(self, world)

@@ -57,13 +57,12 @@ class OwnGraph:
         dry_run: bool = False,
     ) -> Change | Diff:
         """Load triples, in the forms of `World.load`; `mode="replace"` replaces all that are there."""
-        once = hasattr(source, "read") or hasattr(source, "__next__")
         return self._write(
             lambda: self._core.loader.load(
                 source, format=format, graph=self._graph, mode=mode, base=base, embed=False,
                 allow_network=allow_network, max_unpacked=max_unpacked,
             ),
-            author, message, dry_run, anew=mode == "replace", once=once,
+            author, message, dry_run, anew=mode == "replace", given=source,
         )  # fmt: skip
 
     def _write(
@@ -74,9 +73,9 @@ class OwnGraph:
         dry_run: bool,
         *,
         anew: bool = False,
-        once: bool = False,
+        given: object = None,
     ) -> Change | Diff:
-        """Write as one revision, which a world on a server makes anew after a conflict, if not `once`."""
+        """Write as one revision, which a world on a server makes anew after a conflict; `given` is its input."""
 
         def written() -> Change | Diff:
             with self._core.writer.revision(author=author, message=message, dry_run=dry_run) as revision:
@@ -85,7 +84,7 @@ class OwnGraph:
                 revision.note(*check())
             return revision.change
 
-        return self._written.anew(written, once=once)
+        return self._written.anew(written, given)
 
     def _apply(self, added: Iterable[ox.Quad], removed: Iterable[ox.Quad]) -> None:
         """Replace the removed quads of the graph by the added ones; quads in both stay."""

@@ -137,7 +137,7 @@ class Questions(OwnGraph):
                     allow_network=allow_network, max_unpacked=max_unpacked,
                 )  # fmt: skip
 
-        return self._write(write, author, message, dry_run)
+        return self._write(write, author, message, dry_run, given=others)
 
     @rehearsable(Change)
     def remove(

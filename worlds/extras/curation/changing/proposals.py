@@ -116,7 +116,7 @@ class Proposals:
         limit: int | None,
         after: int | None = None,
     ) -> Listed:
-        """The proposals that all of this holds for; see `World.proposals.list`."""
+        """The proposals that all of this holds for; see `ProposalsRoom.list`."""
         if status is not None and status not in get_args(Chosen):
             raise ValueError(f"status must be one of {', '.join(get_args(Chosen))}, not {status!r}")
         if limit is not None and not is_whole(limit):
