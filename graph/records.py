@@ -10,11 +10,27 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+from operator import attrgetter
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as hints_of
 
-from worlds.graph.terms import to_oxigraph
+import pyoxigraph as ox
 
+from worlds.graph.terms import to_oxigraph, to_rdflib
+
+T = TypeVar("T")
 _REFERENCES = "#/components/schemas/"
 
 
@@ -30,8 +46,8 @@ class As:
 
 
 def _named(term: Any) -> str:
-    shown = str(term)
-    return f"_:{shown}" if type(term).__name__ == "BNode" else shown
+    shown = term.value if isinstance(term, ox.NamedNode | ox.BlankNode) else str(term)
+    return f"_:{shown}" if type(term).__name__ in ("BNode", "BlankNode") else shown
 
 
 def _rounded(number: float) -> float:
@@ -76,6 +92,43 @@ Spare = As()
 """A field that JSON has only where it holds something."""
 
 
+class TermsOf(Generic[T]):
+    """An attribute of a record that holds the engine's terms, and gives rdflib's: importing that takes long.
+
+    `func` makes the value when it is first read, if the record was not made with it.
+    """
+
+    def __init__(self, func: Callable[[Any], T] | None = None) -> None:
+        self.func = func
+        self.__doc__ = func.__doc__
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self._name = name
+
+    def held(self, record: Any) -> Any:
+        """The value as the record has it, in which JSON needs no other terms."""
+        own = vars(record)
+        if self.func is not None and self._name not in own:
+            own[self._name] = self.func(record)
+        return own[self._name]
+
+    def __get__(self, record: Any, kind: type | None = None) -> T:
+        if record is None:
+            return self  # type: ignore[return-value]  # the attribute of the class
+        shown: T = _shown(self.held(record))
+        vars(record)[self._name] = shown
+        return shown
+
+    def __set__(self, record: Any, value: T) -> None:
+        vars(record)[self._name] = value
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return type(value)(map(_shown, value))
+    return to_rdflib(value) if isinstance(value, ox.NamedNode | ox.BlankNode | ox.Literal) else value
+
+
 class Record:
     """A record for JSON: its fields, except the ones that are `_untold`, and the members named in `_also`."""
 
@@ -92,8 +145,8 @@ def told(value: Any) -> dict[str, Any]:
     """The fields of a record as JSON-ready values."""
     shown = {}
     kind: Any = type(value)
-    for name, write, spare in _writers(kind):
-        held = getattr(value, name)
+    for name, read, write, spare in _writers(kind):
+        held = read(value)
         if held or not spare:
             shown[name] = held if write is None else write(held)
     return shown
@@ -121,8 +174,13 @@ def _result(attribute: Any) -> Any:
 
 
 @cache
-def _writers(kind: Any) -> tuple[tuple[str, Callable[[Any], Any] | None, bool], ...]:
-    return tuple((name, _writer(hint), spare) for name, hint, spare in _fields(kind))
+def _writers(kind: Any) -> tuple[tuple[str, Callable[[Any], Any], Callable[[Any], Any] | None, bool], ...]:
+    return tuple((name, _reader(kind, name), _writer(hint), spare) for name, hint, spare in _fields(kind))
+
+
+def _reader(kind: Any, name: str) -> Callable[[Any], Any]:
+    attribute = getattr(kind, name, None)
+    return attribute.held if isinstance(attribute, TermsOf) else attrgetter(name)
 
 
 def _writer(hint: Any) -> Callable[[Any], Any] | None:

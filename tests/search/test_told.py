@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -102,3 +104,21 @@ def test_a_text_without_a_date_does_not_win_by_its_lack_of_one() -> None:
         for hit in found:
             assert hit.steps
             assert hit.score == pytest.approx(plain[hit.subject] * hit.steps[-1].detail["factor"])  # type: ignore[operator]
+
+
+def test_rdflib_is_imported_when_a_term_of_a_hit_is_read_first() -> None:
+    script = """
+import sys, worlds
+with worlds.open(embedder=None) as world:
+    world.add([("urn:a", "rdfs:label", '"red kite"@en'), ("urn:a", "rdf:type", "urn:Bird")])
+    (hit,) = found = world.search("kite")
+    told = found.to_dict()["hits"][0]
+    assert (told["subject"], told["types"], told["quads"][0][2]) == ("urn:a", ["urn:Bird"], '"red kite"@en')
+    assert (hit.text, hit.label, hit.language, hit.graph) == ("red kite", "red kite", "en", None)
+    assert "rdflib" not in sys.modules
+    subject, predicate, literal, graph = hit.quads[0]
+    assert isinstance(hit.subject, sys.modules["rdflib"].URIRef)
+    assert (hit.subject, hit.predicate, hit.literal, hit.graph) == (subject, predicate, literal, graph)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False)
+    assert not ended.returncode, ended.stderr

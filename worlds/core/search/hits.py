@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, overload
 
 from worlds.core.quads.dictionary import Dictionary
-from worlds.graph.records import As, Count, Iri, Quad, Record, Spare, Triple
+from worlds.graph.records import As, Count, Iri, Quad, Record, Spare, TermsOf, Triple
 from worlds.graph.tabular import Tabular
-from worlds.graph.terms import to_rdflib
 
 if TYPE_CHECKING:
     from worlds.core.search.facets import Facets
@@ -201,12 +200,12 @@ class Hit(Record):
     @property
     def language(self) -> str | None:
         """The language of the literal."""
-        return getattr(self.literal, "language", None)
+        return getattr(vars(self)["literal"], "language", None)
 
-    @property
+    @TermsOf
     def document(self) -> Annotated[Iri | None, Spare]:
         """The document of the passage, or None."""
-        return self.subject if self.result_type == "document" else None
+        return vars(self)["subject"] if self.result_type == "document" else None
 
     @cached_property
     def place(self) -> Annotated[dict[str, Any] | None, Spare]:
@@ -218,7 +217,7 @@ class Hit(Record):
         """
         return self._place() if self._place is not None else None
 
-    @cached_property
+    @TermsOf
     def quads(self) -> list[Quad]:
         """The quads (subject, predicate, object, graph) that hold the passage and pass the filter.
 
@@ -227,9 +226,8 @@ class Hit(Record):
         Of a profile or a statement, those that this passage of it was made from.
         """
         found = self._quads if self._made_from is None else self._made_from()
-        terms = self._dictionary.terms({number for row in found for number in row})
-        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
-        return [(shown[s], shown[p], shown[o], shown[g]) for s, p, o, g in found]
+        terms = self._dictionary.terms({number for row in found for number in row}) | {0: None}
+        return [(terms[s], terms[p], terms[o], terms[g]) for s, p, o, g in found]
 
     @cached_property
     def concluded(self) -> Annotated[list[Quad], Spare]:
@@ -255,6 +253,11 @@ class Hit(Record):
         now = {"quads": self.quads, "concluded": self.concluded, "place": self.place, "snippet": self.snippet}
         return {**vars(self), **now, **later}
 
+
+for _name in ("subject", "predicate", "graph", "literal", "types", "path", "annotates"):
+    _terms: TermsOf[Any] = TermsOf()
+    _terms.__set_name__(Hit, _name)
+    setattr(Hit, _name, _terms)
 
 _COLUMNS = ("rank", "score", "subject", "label", "predicate", "graph", "snippet")
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import Dictionary, json_ids
 from worlds.core.quads.rows import find_quads
@@ -22,12 +23,12 @@ from worlds.core.search.request import SearchRequest
 from worlds.core.texts.entity_facts import Facts
 from worlds.core.texts.languages import as_written
 from worlds.core.texts.policy import DOCUMENT, TEXT
-from worlds.graph.terms import to_rdflib
 from worlds.sql import STATEMENT, statements
 from worlds.sql.bound_values import as_text
 from worlds.sql.connection import Connection
 
 _SQL = statements("hits.sql")
+_DOCUMENT = ox.NamedNode(DOCUMENT)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class HitContents:
 
     quads: dict[int, list[tuple[int, int, int, int]]]
     texts: dict[int, str]
-    terms: dict[int, Any]
+    terms: dict[int, Any]  # the engine's own; None for the default graph
     labels: dict[int, str]
     types: dict[int, list[int]]
     annotated: dict[int, list[tuple[int, int, int]]]  # the triples that a subject reifies
@@ -71,13 +72,11 @@ class HitMaker:
         needed |= {number for group in types.values() for number in group}
         annotated = self._reifiers.triples(subjects)
         needed |= {number for triples in annotated.values() for triple in triples for number in triple}
-        terms = self._dictionary.terms(needed)
-        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         texts = texts_of(self._connection, rows)
         return HitContents(
             quads,
             {row.chunk: text for row, text in zip(rows, texts, strict=True)},
-            shown,
+            self._dictionary.terms(needed) | {0: None},
             {number: text.label for number, text in labels.items()},
             types,
             annotated,
@@ -111,8 +110,8 @@ class HitMaker:
         for candidate, score, row in zip(chosen, scores, rows, strict=True):
             quads = shown.quads[candidate]
             subject, predicate, literal, graph = quads[0]
-            origin = shown.origins.get(str(shown.terms[graph]))
-            path = None if origin is None else origin.path(str(shown.terms[subject]))
+            origin = shown.origins.get(shown.terms[graph].value) if graph else None
+            path = None if origin is None else origin.path(shown.terms[subject].value)
             hits.append(
                 Hit(
                     score=score,
@@ -139,8 +138,8 @@ class HitMaker:
                     source_kind=None if origin is None else origin.kind,
                     uri=path,
                     _place=None
-                    if origin is None or path is None or str(shown.terms[predicate]) != TEXT
-                    else partial(self._placed, origin.name, path, str(shown.terms[literal]), row.start, row.end),
+                    if origin is None or path is None or shown.terms[predicate].value != TEXT
+                    else partial(self._placed, origin.name, path, shown.terms[literal].value, row.start, row.end),
                     result_type=_result_type(row.term, shown.terms, shown.types.get(subject, ()), path),
                     _follow=follow,
                     _quads=quads,
@@ -203,4 +202,4 @@ def _leg(row: Fused, request: SearchRequest, name: str, rank: int | None, value:
 def _result_type(term: int, terms: Mapping[int, Any], types: Sequence[int], path: str | None) -> ResultType:
     if term < 0:
         return "statement" if term < -STATEMENT else "entity"
-    return "document" if path is not None or any(str(terms[one]) == DOCUMENT for one in types) else "literal"
+    return "document" if path is not None or any(terms[one] == _DOCUMENT for one in types) else "literal"
