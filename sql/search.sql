@@ -101,23 +101,28 @@ scores AS (
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
 -- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
 -- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet.
+-- Labels with more blanks around them than a few are not looked for: reading long texts takes long.
+-- Texts that are equal have one vector, or one hash: `own` is that, NULL for a part of a text without a vector.
 weighed AS MATERIALIZED (
     SELECT scores.*,
+           coalesce(chunks.vector, CASE WHEN chunks.text IS NULL THEN -1 - terms.hash END) AS own,
            CASE WHEN :weights_json IS NULL
-                 -- a label with more blanks around it than a few is not looked for: lower() takes long of a long text
                  OR (octet_length(terms.value) <= octet_length(:asked) + 64
                      AND instr(:asked, ' ' || lower(trim(terms.value)) || ' ')) THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
                 FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,
            CASE WHEN chunks.vector IS NULL THEN :pending_factor ELSE 1.0 END AS pending,
-           CASE WHEN octet_length(trim(coalesce(chunks.text, terms.value))) <= :label_bytes -- lower() takes longer
+           CASE WHEN chunks.end - chunks.start <= :label_bytes + 64
+                 AND octet_length(trim(coalesce(chunks.text, terms.value))) <= :label_bytes -- lower() takes longer
                  AND lower(trim(coalesce(chunks.text, terms.value))) IN (SELECT value FROM json_each(:spellings_json))
                  AND EXISTS (
                     SELECT 1 FROM quads INDEXED BY quads_o
                     WHERE quads.object = chunks.term AND quads.predicate IN (SELECT value FROM json_each(:labels_json)))
                 THEN :label_score END AS label_score
-    FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk LEFT JOIN terms ON terms.id = chunks.term
+    FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk
+    LEFT JOIN terms ON terms.id = CASE WHEN :weights_json IS NOT NULL OR chunks.vector IS NULL
+                                         OR chunks.end - chunks.start <= :label_bytes + 64 THEN chunks.term END
 )
 
 -- name: summed
@@ -128,14 +133,20 @@ summed AS (
 
 -- name: passages
 -- Of the chunks that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite
--- takes the other columns from the row of the only min() or max()).
+-- takes the other columns from the row of the only min() or max()). Where all have another vector, or another hash, the
+-- best :limit are enough.
 -- :with_text is 0 where stages follow, most of whose candidates are not shown.
+compared AS (
+    SELECT * FROM summed ORDER BY score DESC, chunk LIMIT (
+        SELECT CASE WHEN count(*) = count(DISTINCT own) AND (min(own) > 0) = (max(own) > 0) THEN :limit ELSE -1 END
+        FROM weighed)
+),
 passages AS (
-    SELECT summed.*,
+    SELECT compared.*,
            CASE WHEN chunks.term < -{statement} THEN CAST(chunks.text AS BLOB) -- a statement is no literal's equal
                 WHEN chunks.term < 0 THEN chunks.id -- a profile
                 ELSE coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS passage
-    FROM summed CROSS JOIN chunks ON chunks.id = summed.chunk
+    FROM compared CROSS JOIN chunks ON chunks.id = compared.chunk
 ),
 fused AS (
     SELECT *, max(score) AS best, group_concat(equal) AS alike, group_concat(equal_ranks) AS ranks

@@ -198,7 +198,12 @@ SCAN found
 {normalised}
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
 {weighed}
+SCALAR SUBQUERY
+USE TEMP B-TREE FOR count(DISTINCT)
 SCAN weighed
+SCAN weighed
+USE TEMP B-TREE FOR ORDER BY
+SCAN compared
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
 USE TEMP B-TREE FOR GROUP BY
 CORRELATED SCALAR SUBQUERY
@@ -228,7 +233,7 @@ SEARCH quads USING INDEX quads_o (object=?)
 LIST SUBQUERY
 SCAN json_each VIRTUAL TABLE INDEX 1:
 """
-STEPS = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nMATERIALIZE weighed\n"
+STEPS = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nCO-ROUTINE compared\nMATERIALIZE weighed\n"
 GIVEN = "MATERIALIZE found\nSCAN json_each VIRTUAL TABLE INDEX 1:"
 RANKS = FUSED.format(normalised="", weighed=WEIGHED)
 VALUES = FUSED.format(normalised="SCAN bounds\nSCAN found", weighed=WEIGHED)
@@ -249,7 +254,7 @@ def numberless(match: re.Match[str]) -> str:
 
 
 # The scan of all chunks that have a vector is behind two counts: it is made where the neighbours are too few.
-INDEX = """CO-ROUTINE candidates
+INDEX = """MATERIALIZE candidates
 COMPOUND QUERY
 LEFT-MOST SUBQUERY
 MATERIALIZE admitted
