@@ -106,13 +106,18 @@ def labels() -> Iterator[Line]:
             yield from (Line(text, shown, f"{file.name}:{number}") for text in LABEL(line))
 
 
+@cache
+def kinds() -> list[list[Line]]:
+    """The lines of each kind, in order."""
+    return [sorted({line.text: line for line in kind()}.values()) for kind in (helps, errors, docstrings, labels)]
+
+
 def draw(seed: int, lines: int) -> list[Line]:
     """The lines of a draw, the same for the same seed and code."""
-    drawn = random.Random(seed)
-    kinds = [sorted({line.text: line for line in kind()}.values()) for kind in (helps, errors, docstrings, labels)]
-    for kind in kinds:
+    drawn, left = random.Random(seed), [list(kind) for kind in kinds()]
+    for kind in left:
         drawn.shuffle(kind)
-    return [kinds[number % len(kinds)].pop() for number in range(lines)]
+    return [left[number % len(left)].pop() for number in range(lines)]
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -232,7 +232,6 @@ ex:Boss rdfs:subClassOf [ owl:onProperty ex:leads ; owl:maxCardinality 3 ] .
 """
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**9))
 def test_random_clean_data_have_none(seed: int) -> None:
     draw = random.Random(seed)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import RDF, Literal, URIRef
 
@@ -179,7 +179,6 @@ TRIPLES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(TRIPLES, st.lists(st.sampled_from(THINGS), min_size=1, unique=True), st.booleans())
 def test_habits_are_what_a_count_over_all_triples_gives(
     triples: list[tuple[str, str, Any]], typed: list[str], twice: bool

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -141,7 +141,6 @@ def oracle(text: str, names: dict[str, set[str]]) -> list[tuple[int, int, frozen
     return sorted(kept)
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=8),
     st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", ", ", "-", " (", "\n"])), max_size=25),

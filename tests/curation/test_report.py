@@ -6,7 +6,7 @@ import json
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -114,7 +114,6 @@ lines = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(lines, max_size=15), st.booleans())
 def test_each_query_gives_what_was_counted(data: list[tuple[str, str, str]], named: bool) -> None:
     triples = "\n".join(" ".join(line) + " ." for line in data)

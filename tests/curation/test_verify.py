@@ -8,7 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import Literal
 from rdflib.namespace import XSD
@@ -374,7 +374,6 @@ def test_what_a_model_gives_that_is_no_triple_is_unread(world: World, answer: An
         assert (more.outcome, more.outcomes, more.unread) == ("unknown", ("supported",), found.unread)
 
 
-@settings(max_examples=100, deadline=None)
 @given(answer=ANYTHING | st.lists(st.tuples(ANYTHING, ANYTHING, ANYTHING), max_size=2))
 def test_a_model_may_answer_with_any_json(answer: Any) -> None:
     with worlds.open(embedder=None) as world:
@@ -419,7 +418,6 @@ names = st.sampled_from([f"ex:{letter}" for letter in "abcd"])
 triples = st.tuples(names, st.sampled_from(["ex:p", "ex:q", "rdf:type"]), names)
 
 
-@settings(max_examples=40)
 @given(st.lists(triples, max_size=15), triples)
 def test_absence_contradicts_nothing(data: list[tuple[str, str, str]], claim: tuple[str, str, str]) -> None:
     with worlds.open(embedder=None) as world:
@@ -462,7 +460,6 @@ def closure(data: set[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
         found |= new
 
 
-@settings(max_examples=40)
 @given(st.lists(triples, max_size=8), st.sets(st.sampled_from(DECLARED)), triples)
 def test_support_is_that_of_an_oracle(
     data: list[tuple[str, str, str]], declared: set[tuple[str, str, str]], claim: tuple[str, str, str]
@@ -475,7 +472,6 @@ def test_support_is_that_of_an_oracle(
         assert world.curation.verify(claim).outcome == ("supported" if follows else "unknown")
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.booleans(), triples), min_size=1, max_size=12), triples, st.data())
 def test_every_revision_is_verified_as_it_was(
     writes: list[tuple[bool, tuple[str, str, str]]], claim: tuple[str, str, str], data: st.DataObject
@@ -629,7 +625,6 @@ SIBLINGS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(SIBLINGS, st.data())
 def test_no_claim_is_supported_by_a_name_that_is_another(names: list[str], data: st.DataObject) -> None:
     with worlds.open(embedder=None) as world:
@@ -644,7 +639,6 @@ def test_no_claim_is_supported_by_a_name_that_is_another(names: list[str], data:
         assert (found.outcome == "supported") == (bearers == {at}), found
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.one_of(st.integers(-(10**30), 10**30), st.floats(), st.decimals(allow_nan=False, allow_infinity=False)),
     st.sampled_from(["integer", "decimal", "double", "int", "string", "gYear"]),

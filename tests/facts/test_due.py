@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from rdflib import RDF, RDFS, Literal, URIRef
 import worlds
 from tests.support.command_line import ok, run
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from tests.support.seams import set_the_clock
 from worlds import World
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ValidationError
@@ -334,18 +334,18 @@ with worlds.open(sys.argv[1], embedder=None) as world:
     for number in range(20):
         now = datetime.datetime.now(datetime.UTC)
         world.facts.state("urn:s", "urn:p", f"urn:{sys.argv[2]}{number}", valid_from=now,
-                    valid_to=now + datetime.timedelta(seconds=3))
+                    valid_to=now + datetime.timedelta(seconds=2))
         assert len(list(world.quads("urn:s", "urn:p", f"urn:{sys.argv[2]}{number}"))) == 1
         if number % 5 == 0:
             world.facts.carry_out()
-    time.sleep(3)
+    time.sleep(2)
 """
 
 
 def test_processes_that_state_and_carry_out_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
-        writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in "ab"]
+        writers = [Forked([sys.executable, "-c", WRITER, str(path), name]) for name in "ab"]
         assert [one.wait() for one in writers] == [0, 0]
         world.facts.carry_out()
         assert not list(world.quads("urn:s", "urn:p"))
@@ -425,7 +425,7 @@ Facts = dict[str, Fact]
 
 @pytest.mark.timeout(7200)
 def test_random_histories_are_those_of_plain_lists(clock: Hands, pytestconfig: pytest.Config) -> None:
-    for seed in range(10_000 if pytestconfig.getoption("--long") else 24):
+    for seed in range(10_000 if pytestconfig.getoption("--long") else 12):
         draw = random.Random(seed)
         clock.set("2010-06-01")
         with worlds.open(":memory:", embedder=None) as world:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.algebra import Dataset, Pattern, counted, names, solutions, written
@@ -128,7 +128,6 @@ def has(pattern: Any, kind: str) -> bool:
 
 
 @pytest.mark.parametrize("named", [None, GRAPHS[:2]])
-@settings(max_examples=40)
 @given(data=datasets, pattern=patterns(3))
 def test_graph_is_an_operator(named: Any, data: Dataset, pattern: Pattern) -> None:
     pattern = pattern if has(pattern, "graph") else ("graph", "g", pattern)

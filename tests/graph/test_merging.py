@@ -6,7 +6,7 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graph.test_graph_operator import DATA, GRAPHS, asked, datasets, patterns, stored
@@ -18,7 +18,6 @@ from worlds.graph.query.query import Query
 
 
 @pytest.mark.parametrize("how", ["union", "from", "outside"])
-@settings(max_examples=25)
 @given(data=datasets, pattern=patterns(2), listed=st.lists(st.sampled_from(GRAPHS), min_size=1, max_size=3))
 def test_a_triple_of_several_graphs_is_one(how: str, data: Dataset, pattern: Pattern, listed: list[Any]) -> None:
     triples = {triple for name in listed for triple in data.named.get(name, ())}
@@ -39,7 +38,6 @@ def test_a_triple_of_several_graphs_is_one(how: str, data: Dataset, pattern: Pat
     assert asked(data, query) == expected, query.text
 
 
-@settings(max_examples=25)
 @given(before=datasets, after=datasets)
 def test_what_is_merged_follows_changes(before: Dataset, after: Dataset) -> None:
     store, later = stored(before), stored(after)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
@@ -246,7 +246,6 @@ OPERATIONS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(OPERATIONS, min_size=1, max_size=6))
 def test_any_sequence_of_operations_does_what_pyoxigraph_does(operations: list[str]) -> None:
     start = filled(":a :p :b, 1 . GRAPH :g { :a :p :a . :b :q 1 } GRAPH :h { :b :p :a }")

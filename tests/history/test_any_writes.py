@@ -493,7 +493,7 @@ class GateMachine(RuleBasedStateMachine):
 
 
 GateMachine.TestCase.settings = settings(
-    max_examples=settings.default.max_examples // 20,  # type: ignore[union-attr]  # there is a default
+    max_examples=max(2, settings.default.max_examples // 20),  # type: ignore[union-attr]  # there is a default
     stateful_step_count=40,
 )
 

@@ -22,6 +22,7 @@ import pytest
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from tests.support.oracle import problems, rolled_back
 from tests.support.workers import EX, State, after, iri, last_revision, write
 from worlds import ConflictError, World
@@ -33,7 +34,7 @@ class Worker:
     """A process that runs a function of tests/support/workers.py, and talks JSON by lines."""
 
     def __init__(self, name: str, path: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = Forked(
             [sys.executable, "-W", "error", "-m", "tests.support.workers", name, str(path), *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -176,7 +177,7 @@ def test_a_writer_that_is_stopped_holds_nobody_for_longer_than_the_timeout(path:
         assert [writer.hear(), writer.hear()] == [0, 1]
         waited: list[float] = []
         for number in itertools.count(1):  # at any moment, now within a transaction and now between two
-            if number > 20 and (waited or number > 500):
+            if number > 8 and (waited or number > 500):
                 break
             writer.process.send_signal(signal.SIGSTOP)
             try:
@@ -267,20 +268,20 @@ def read_some(world: World, count: int) -> None:
 def test_threads_share_a_world(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         run_all(
-            lambda: add_some(world, "ann", 25),
-            lambda: add_some(world, "bob", 25),
-            lambda: add_in_transactions(world, "cid", 25),
-            lambda: add_in_transactions(world, "dan", 25),
-            lambda: undo_some(world, "undone", 40),
-            lambda: undo_some(world, "undonetoo", 40),
-            lambda: read_some(world, 60),
-            lambda: read_some(world, 60),
+            lambda: add_some(world, "ann", 12),
+            lambda: add_some(world, "bob", 12),
+            lambda: add_in_transactions(world, "cid", 12),
+            lambda: add_in_transactions(world, "dan", 12),
+            lambda: undo_some(world, "undone", 20),
+            lambda: undo_some(world, "undonetoo", 20),
+            lambda: read_some(world, 25),
+            lambda: read_some(world, 25),
         )
-        assert len(world) == 100
-        assert last_revision(world) == 100
+        assert len(world) == 48
+        assert last_revision(world) == 48
         assert world.stats().pending == 0, "a write came back before its texts were embedded"
         assert isinstance(world.embedder, HashingEmbedder)
-        assert world.embedder.documents == 100, "a text was embedded twice"
+        assert world.embedder.documents == 48, "a text was embedded twice"
         assert problems(world) == []
 
 
@@ -288,22 +289,22 @@ def test_two_worlds_of_one_file_in_one_process(path: Path) -> None:
     embedder = HashingEmbedder()
     with worlds.open(path, embedder=embedder) as one, worlds.open(path, embedder=embedder) as two:
         run_all(
-            lambda: add_some(one, "ann", 25),
-            lambda: add_some(two, "bob", 25),
-            lambda: add_in_transactions(one, "cid", 25),
-            lambda: undo_some(two, "undone", 25),
-            lambda: read_some(one, 40),
-            lambda: read_some(two, 40),
+            lambda: add_some(one, "ann", 12),
+            lambda: add_some(two, "bob", 12),
+            lambda: add_in_transactions(one, "cid", 12),
+            lambda: undo_some(two, "undone", 12),
+            lambda: read_some(one, 20),
+            lambda: read_some(two, 20),
         )
         for world in (one, two):
-            assert len(world) == 75
-            assert world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")[0].n.value == 75  # type: ignore[index]  # a SELECT
-            assert len(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"), limit=1000)) == 75
+            assert len(world) == 36
+            assert world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")[0].n.value == 36  # type: ignore[index]  # a SELECT
+            assert len(world.search("kite", mode="vector", ranking=worlds.Ranking(plan="codes"), limit=1000)) == 36
             assert world.stats().pending == 0
             assert problems(world) == []
         with one.transaction(), pytest.raises(worlds.ConflictError):
             two.add([(iri("s"), iri("p"), iri("o"))])
-        assert len(two) == 75
+        assert len(two) == 36
 
 
 def test_a_world_is_closed_while_another_of_the_same_file_is_read(path: Path) -> None:
@@ -317,7 +318,7 @@ def test_a_world_is_closed_while_another_of_the_same_file_is_read(path: Path) ->
 
         def open_and_close() -> None:
             try:
-                for _ in range(20):
+                for _ in range(8):
                     began = time.monotonic()
                     worlds.open(path, embedder=None).close()
                     assert time.monotonic() - began < 3

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import worlds
+from tests.support.forking import Forked
 from worlds import World
 from worlds.records import prove
 
@@ -40,10 +41,10 @@ def run(path: Path, kills: int, history: str) -> None:
     dice, number = random.Random(3), 0
     for _ in range(kills):
         command = [sys.executable, "-c", SCRIPT, str(path), str(number), history]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with Forked(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             first = child.stdout.readline()
-            time.sleep(dice.random() * 0.15)
+            time.sleep(dice.random() * 0.1)
             child.send_signal(signal.SIGKILL)
             lines = [line.split() for line in (first + child.stdout.read()).splitlines()]
         told = [int(line[1]) for line in lines if len(line) == 2 and line[0] == "told"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import shutil
@@ -237,13 +238,11 @@ MODULES = sources()
 
 def imported(module: str, *, types: bool = True) -> set[str]:
     """What a module imports, at its top or later; with `types`, also what only a type checker sees."""
-    return {
-        name for name, only_types in _imports(ast.parse(MODULES[module].read_text("utf-8"))) if types or not only_types
-    }
+    return {name for name, only_types in _imports(module) if types or not only_types}
 
 
-def _imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    for node, only_types in _import_nodes(tree):
+def _imports(module: str) -> Iterator[tuple[str, bool]]:
+    for node, only_types in import_nodes(module):
         if isinstance(node, ast.Import):
             yield from ((alias.name, only_types) for alias in node.names)
         else:
@@ -253,11 +252,21 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
                 yield (name if name in MODULES else str(node.module)), only_types
 
 
+@functools.cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text("utf-8"))
+
+
+@functools.cache
+def import_nodes(module: str) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    return list(_import_nodes(parsed(module)))
+
+
 def _import_nodes(tree: ast.AST, only_types: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, only_types
-        else:
+        elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
             guarded = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
             yield from _import_nodes(node, only_types or guarded)
 
@@ -328,7 +337,7 @@ def test_a_door_uses_public_names(door: str) -> None:
 def engine_names(module: str) -> list[tuple[str, bool]]:
     """What a module imports from the package, name by name."""
     found = []
-    for node, only_types in _import_nodes(ast.parse(MODULES[module].read_text("utf-8"))):
+    for node, only_types in import_nodes(module):
         package = "" if isinstance(node, ast.Import) else f"{node.module}."
         found += [(package + alias.name, only_types) for alias in node.names]
     return [(name, only) for name, only in found if name.startswith("worlds.")]
@@ -339,7 +348,7 @@ def test_a_door_uses_no_private_name(door: str) -> None:
     modules = within(f"worlds.{door}")
     assert modules
     for module in modules:
-        tree = ast.parse(MODULES[module].read_text("utf-8"))
+        tree = parsed(module)
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 names = [alias.name for alias in node.names if node.module != "__future__"]
@@ -354,8 +363,8 @@ REPLICAS = {"worlds.extras.remote.replica", "worlds.extras.remote.replica_proces
 
 def test_only_replicas_need_what_windows_does_not_have() -> None:
     needed = {}
-    for module, path in sources().items():
-        for node in ast.parse(path.read_text("utf-8")).body:  # what is imported whatever the system
+    for module in MODULES:
+        for node in parsed(module).body:  # what is imported whatever the system
             names = {name.name for name in node.names} if isinstance(node, ast.Import) else set()
             if found := POSIX & (names | ({node.module or ""} if isinstance(node, ast.ImportFrom) else set())):
                 needed[module] = found

@@ -24,9 +24,10 @@ def is_private(name: str) -> bool:
 
 def uses(tree: ast.AST) -> Iterator[str]:
     """What of ours a test names that it should not: private names, and what it puts something else in the place of."""
-    own = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
-    own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    own = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             public = node.attr.startswith("_repr_") or ast.unparse(node) == "os._exit"  # IPython's, and Python's own
             if not public and not (ast.unparse(node.value) in ("self", "cls") and node.attr in own):
@@ -40,14 +41,17 @@ def uses(tree: ast.AST) -> Iterator[str]:
 
 def patches(tree: ast.AST) -> Iterator[str]:
     """The calls that put something in the place of a name of ours."""
+    nodes = list(ast.walk(tree))
     ours = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "worlds"
         for alias in node.names
     } | {"worlds"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("monkeypatch.setattr", "monkeypatch.delattr"):
+    for node in nodes:
+        if not (isinstance(node, ast.Call) and getattr(node.func, "attr", None) in ("setattr", "delattr")):
+            continue
+        if ast.unparse(node.func).startswith("monkeypatch."):
             target = ast.unparse(node.args[0]).strip("'\"")
             if target.split(".")[0] in ours:
                 yield ast.unparse(node)

@@ -174,7 +174,7 @@ def grid(size: int) -> list[Row]:
 
 
 SHAPES: list[tuple[Callable[[int], list[Row]], int]] = [
-    (clique, 60), (chain, 5000), (ring, 5000), (alike, 100_000), (trees, 5000), (star, 5000), (grid, 40)
+    (clique, 60), (chain, 2500), (ring, 2500), (alike, 20_000), (trees, 2500), (star, 2500), (grid, 40)
 ]  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_hostile_nodes_take_bounded_time(shape: Callable[[int], list[Row]], size
     began = time.process_time()
     assert lines(moved(rows, OLD), new) == (0, 0), "the same again"
     assert lines(moved(rows, OLD), new[3:])[0] <= 3 + len(rows) // 10
-    assert time.process_time() - began < 60
+    assert time.process_time() - began < 20
 
 
 def test_rings_of_different_lengths_are_told_apart() -> None:
@@ -198,6 +198,6 @@ def test_rings_of_different_lengths_are_told_apart() -> None:
 
 def test_what_is_left_at_the_bound_is_told() -> None:
     chance = random.Random(3)
-    rows = sorted({(-chance.randint(1, 400), 1, -chance.randint(1, 400), 0) for _ in range(60_000)})
-    differ, left = lines(moved(rows, OLD), moved(rows[2000:], NEW))
-    assert left > 0 or differ == 2000
+    rows = sorted({(-chance.randint(1, 250), 1, -chance.randint(1, 250), 0) for _ in range(24_000)})
+    differ, left = lines(moved(rows, OLD), moved(rows[1000:], NEW))
+    assert left > 0 or differ == 1000

@@ -12,7 +12,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import XSD, BNode, Literal, URIRef
 from rdflib.compare import isomorphic
@@ -69,7 +69,6 @@ def constants(**values: int) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=30)
 @given(some_quads, st.sampled_from([0, 3, 1000]), st.booleans())
 def test_every_pattern_gives_what_a_search_through_all_quads_gives(
     quads: set[Quad], small_graph: int, created: bool
@@ -233,7 +232,6 @@ def test_a_copy_of_an_empty_world_is_empty(world: worlds.World) -> None:
     assert len(world.to_rdflib()) == 0
 
 
-@settings(max_examples=30)
 @given(some_quads)
 def test_there_and_back_changes_nothing(quads: set[Quad]) -> None:
     with worlds.open(embedder=None, vector_index=False) as one, worlds.open(embedder=None, vector_index=False) as other:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -78,7 +78,6 @@ WORDS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(" ".join(WORDS).split(" ")), max_size=12))
 def test_any_words_are_a_question(world: World, words: list[str]) -> None:
     for budget in (30, 300):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import Literal
 
@@ -168,7 +168,6 @@ letters = st.text("aäeéiıİoöuüßñçsnrtlкошаый שָׁלוֹםالع
 
 
 @given(text=letters, language=st.sampled_from(sorted({*ALGORITHMS, "he", "en", "ja"})))
-@settings(max_examples=300, deadline=None)
 def test_an_indexed_form_leads_back_to_the_text(text: str, language: str) -> None:
     form = indexed(text, language)
     assert as_written(form or text, text).replace("\x1f", "") == text
@@ -176,7 +175,6 @@ def test_an_indexed_form_leads_back_to_the_text(text: str, language: str) -> Non
 
 
 @given(st.lists(st.text("aäeioußnrsthкоша中 ", min_size=1, max_size=30), min_size=1, max_size=6), st.data())
-@settings(max_examples=60, deadline=None)
 def test_every_word_of_a_text_finds_it(texts: list[str], data: st.DataObject) -> None:
     language = data.draw(st.sampled_from(["de", "ru", "fr", "tr", "fi"]))
     with worlds.open(embedder=None) as world:

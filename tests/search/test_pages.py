@@ -64,18 +64,15 @@ def test_pages_with_a_reranker(known: Known) -> None:
     assert [hit.chunk for hit in found][:40] == [hit.chunk for hit in whole]
 
 
-@pytest.mark.parametrize("options", PAGED[:6], ids=str)
-@pytest.mark.parametrize("seed", range(1))
-def test_while_the_world_changes_no_hit_is_given_twice_and_none_that_stays_is_missed(
-    options: dict[str, Any], seed: int
-) -> None:
-    known = Known(100 + seed)
-    chance = random.Random(seed)
+@pytest.mark.parametrize("options", [PAGED[0], PAGED[3], PAGED[5]], ids=str)
+def test_while_the_world_changes_no_hit_is_given_twice_and_none_that_stays_is_missed(options: dict[str, Any]) -> None:
+    known = Known(100)
+    chance = random.Random(0)
     with known.world as world:
         staying = {hit.chunk for hit in world.search("kite river", limit=200, mode=options.get("mode", "hybrid"))}
         subjects = {str(hit.subject) for hit in world.search("kite river", limit=200, group_by="subject")}
         found: list[tuple[int, str]] = []
-        for number, page in enumerate(pages(world, "kite river", 4, **options)):
+        for number, page in enumerate(pages(world, "kite river", 8, **options)):
             found += [(hit.chunk, str(hit.subject)) for hit in page]
             for new in range(3):  # better than all that were there
                 text = f"kite river kite river {number} {new}" if number < 6 else f"other {number} {new}"

@@ -54,32 +54,33 @@ def _documents(chance: random.Random, vocabulary: list[list[str]], count: int, f
     return quads
 
 
+SIZE = 1700
 INDEX_RECALL = 0.95  # the native index is built by chance, and is chosen for very large worlds alone
 
 
 class Large:
-    """About 3,000 texts, after half of 3,000 were removed and others put in their place."""
+    """As many texts as are more than are compared without codes, after half of them were replaced."""
 
     def __init__(self, path: Path) -> None:
         chance = random.Random(11)
         vocabulary = _vocabulary(chance)
         self.embedder = HashingEmbedder(256)
         self.world = worlds.open(path, embedder=self.embedder)
-        self.quads = _documents(chance, vocabulary, 3000, 0)
+        self.quads = _documents(chance, vocabulary, SIZE, 0)
         self.world.add(self.quads)
-        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(25)]
+        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(15)]
         self.chance, self.vocabulary = chance, vocabulary
         self.oracle = Oracle(self.quads, self.embedder)
 
     def replace_half(self) -> None:
-        doomed = {iri(f"doc{number}") for number in self.chance.sample(range(3000), 1500)}
+        doomed = {iri(f"doc{number}") for number in self.chance.sample(range(SIZE), SIZE // 2)}
         gone = [quad for quad in self.quads if quad.subject in doomed]
-        new = _documents(self.chance, self.vocabulary, 1500, 3000)
+        new = _documents(self.chance, self.vocabulary, SIZE // 2, SIZE)
         self.world.search("to have the codes in memory", ranking=worlds.Ranking(plan="codes"))
         assert self.world.remove(gone).removed == len(gone)
-        self.world.add(new[:1000])
+        self.world.add(new[:500])
         self.world.search("to have only some of the new codes in memory", ranking=worlds.Ranking(plan="codes"))
-        self.world.add(new[1000:])
+        self.world.add(new[500:])
         self.quads = [quad for quad in self.quads if quad.subject not in doomed] + new
         self.oracle = Oracle(self.quads, self.embedder)
 
@@ -117,7 +118,7 @@ LARGE_FILTERS = {
 
 
 def _compare_large(large: Large) -> None:
-    assert 2900 < len(large.oracle.chunks) <= 3000
+    assert 0.96 * SIZE < len(large.oracle.chunks) <= SIZE
     for number, words in enumerate(large.queries[:6]):
         compare(large.world, large.oracle, {"words": words, "filter_": ANYTHING, "mode": "hybrid", "plan": "exact"})
         asked: dict[str, Any] = {"words": words, "mode": ["hybrid", "vector", "text"][number % 3], "limit": 20}
@@ -125,7 +126,7 @@ def _compare_large(large: Large) -> None:
     assert large.recall("exact") == 1.0
     compared = large.world.search(" ".join(large.queries[0]), ranking=worlds.Ranking(plan="codes")).explain.compared
     assert compared is not None
-    assert compared < 0.6 * len(large.oracle.chunks), "the codes do not cut"
+    assert compared < 0.75 * len(large.oracle.chunks), "the codes do not cut"
     assert large.recall("codes") >= 0.99
     assert large.recall("codes", LARGE_FILTERS["language"]) >= 0.99
     assert large.recall("codes", LARGE_FILTERS["topic"]) >= 0.99

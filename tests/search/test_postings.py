@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -62,7 +62,6 @@ def quads(texts: list[str], predicate: str) -> list[tuple[str, str, str]]:
     return [("urn:s", predicate, f'"{text}"') for text in texts if text.strip()]
 
 
-@settings(max_examples=80, deadline=None)
 @given(TEXTS, TEXTS, st.lists(QUESTIONS, min_size=1, max_size=3), OPTIONS, st.sampled_from((1, 1000)))
 def test_they_find_what_a_scan_finds(
     texts: list[str], others: list[str], asked: list[str], options: dict[str, Any], postings: int
@@ -77,7 +76,6 @@ class UndoneError(Exception):
     pass
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_they_follow_every_write(data: st.DataObject) -> None:
     """Also those of an open transaction, what it takes back, and what another connection writes."""

@@ -163,7 +163,7 @@ import torch, worlds
 class Busy:
     def predict(self, pairs):
         table = torch.rand(800, 800)
-        for _ in range(200):
+        for _ in range(80):
             table = (table @ table).softmax(0)
         return [float(table[0, 0])] * len(pairs)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import Literal
 
@@ -92,7 +92,6 @@ words = st.text(
 
 
 @given(st.lists(words.filter(lambda word: word[0].isalnum()), min_size=1, max_size=4), st.data())
-@settings(max_examples=40, deadline=None)
 def test_a_text_is_found_by_whatever_is_equal_in_compatibility(parts: list[str], data: st.DataObject) -> None:
     with worlds.open(embedder=None) as world:
         text = " ".join(parts)

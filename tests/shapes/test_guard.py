@@ -9,7 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -80,7 +80,6 @@ def changes(some: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[Rows, list[
     return drawn.map(of)
 
 
-@settings(max_examples=60)
 @given(changes(shapes))
 def test_it_finds_what_is_new(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check_one(*change)

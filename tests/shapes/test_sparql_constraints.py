@@ -73,7 +73,6 @@ def check(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check_one(data, [DECLARED, COMPONENTS, *some], *delta)
 
 
-@settings(max_examples=60)
 @given(changes(shapes))
 def test_the_guard_finds_what_is_new(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
     check(change)
@@ -87,7 +86,6 @@ def test_the_guard_finds_what_is_new_in_ten_thousand_changes(change: tuple[Rows,
     check(change)
 
 
-@settings(max_examples=40)
 @given(st.lists(triples, max_size=14), shapes)
 def test_many_nodes_at_once_are_as_one_by_one(data: Rows, shape: str) -> None:
     with worlds.open(embedder=None) as world:

@@ -12,7 +12,7 @@ from typing import Any
 import pyshacl
 import pytest
 import rdflib
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import worlds
@@ -118,7 +118,6 @@ def compared(graph: rdflib.Graph) -> list[str]:
     return sorted(repr([graph.value(result, SH[name]) for name in names]) for result in graph.objects(None, SH.result))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.lists(triples, max_size=14), asked=st.lists(shapes, min_size=1, max_size=2))
 def test_it_finds_what_pyshacl_finds(data: list[tuple[str, str, str]], asked: list[str]) -> None:
     text = PREFIXES + "".join(f"{s} {p} {o} .\n" for s, p, o in data)

@@ -17,6 +17,7 @@ from rdflib import RDF, Literal, URIRef
 
 import worlds
 from tests.support.command_line import ENVIRONMENT
+from tests.support.forking import Forked
 from worlds import World
 from worlds.errors import ArgumentError, OpenError, ReadOnlyError
 
@@ -99,7 +100,7 @@ def test_what_a_document_says_is_quads(folder: Path) -> None:
 
 
 def test_random_changes_end_as_a_first_reading_does(folder: Path, pytestconfig: pytest.Config) -> None:
-    rounds = 200 if pytestconfig.getoption("--long") else 25
+    rounds = 200 if pytestconfig.getoption("--long") else 12
     draw = random.Random(4)
     names = [f"{place}{name}.{ending}" for place in ("", "a/", "a/b/") for name in "xyzäß" for ending in ("md", "txt")]
     with opened() as world:
@@ -355,18 +356,16 @@ def test_a_run_that_is_killed_at_any_moment_is_made_good_by_the_next(
     with worlds.open(path, embedder=None) as world:
         world.sources.add(str(folder), "notes", kind="documents")
     kills = 0
-    for round in range(100 if pytestconfig.getoption("--long") else 6):
-        for _ in range(60):
-            file = folder / f"{draw.randint(0, 300)}.md"
+    for round in range(100 if pytestconfig.getoption("--long") else 4):
+        for _ in range(30):
+            file = folder / f"{draw.randint(0, 100)}.md"
             file.write_text(f"# {draw.randint(0, 9)}\n" + "words of a text " * draw.randint(1, 400))
         if round % 3 == 2:
             next(folder.iterdir()).unlink()
-        child = subprocess.Popen(
-            [sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
-        )
+        child = Forked([sys.executable, "-c", _RUN, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "go\n"
-        time.sleep(draw.random() * 0.4)
+        time.sleep(draw.random() * 0.2)
         child.send_signal(signal.SIGKILL)
         kills += child.wait() == -signal.SIGKILL
         child.stdout.close()

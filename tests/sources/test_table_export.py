@@ -47,7 +47,7 @@ def triples(world: World) -> set[Any]:
     return {quad[:3] for quad in world.quads()}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TRIPLES, max_size=25))
 def test_a_table_comes_in_again_as_the_same_triples(tmp_path: Path, given: list[Any]) -> None:
     with opened() as world, opened() as copy:

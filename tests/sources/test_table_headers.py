@@ -126,7 +126,7 @@ def check(folder: Path, drawn: Drawn) -> None:
     assert not refused or "column" in refused
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(DRAWN)
 @example((["score", "score", ""], 2, ",", ["# us, 2020"], True, True, random.Random(1)))
 def test_every_cell_lands_under_a_predicate_of_its_own(tmp_path: Path, drawn: Drawn) -> None:

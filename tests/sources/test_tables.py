@@ -118,7 +118,7 @@ def test_no_text_of_a_mapping_or_a_cell_becomes_another_quad(tmp_path: Path) -> 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
 def test_every_text_comes_back_as_it_was(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
     out = io.StringIO()

@@ -20,6 +20,7 @@ import pytest
 
 import worlds
 from tests.support import seams
+from tests.support.forking import Forked
 from worlds.core.sparql.cache import Cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
@@ -238,6 +239,7 @@ CHILD = """
 import sys
 import worlds
 from tests.support import seams
+from tests.support.forking import Forked
 seams.keep_small_indexes_on_disk(seams.ForGood(), 50)
 path, start = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
@@ -256,7 +258,7 @@ for turn in range(1000):
 def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     random_ = random.Random(4)
     for turn in range(3):
-        child = subprocess.Popen(
+        child = Forked(
             [sys.executable, "-c", CHILD, str(path), str((turn + 1) * 10_000)], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
@@ -330,7 +332,7 @@ def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypa
 def test_processes_at_once_all_answer(path: Path) -> None:
     code = CHILD.replace("range(1000)", "range(6)")
     children = [
-        subprocess.Popen([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
+        Forked([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
         for start in (10_000, 20_000, 30_000)
     ]
     for child in children:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
@@ -117,7 +117,6 @@ def test_the_command_shows_it(tmp_path: Path) -> None:
 TOKENS = """SELECT * { } ?s ?o a ex:Person ex:Persons ex:worksFor ex:worksForr "Bob" "Acme" . ; , FILTER( ) = "Ann"""
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS.split()), max_size=14))
 def test_any_text_is_repaired_or_left(tokens: list[str]) -> None:
     with worlds.open(embedder=None) as opened:

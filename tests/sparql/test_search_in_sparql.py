@@ -114,7 +114,7 @@ PLACES = (
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     quads(),
     st.lists(st.sampled_from(CONJUNCTS), max_size=3, unique=True),

@@ -119,9 +119,9 @@ def test_a_hint_costs_at_most_a_moment(world: worlds.World) -> None:
     for row in WRONG:
         took = []
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             said(world, row.wrong)
-            took.append(time.perf_counter() - began)
+            took.append(time.process_time() - began)
         if min(took) > 0.05:
             slow[row.wrong] = min(took)
     assert slow == {}

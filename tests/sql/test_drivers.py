@@ -63,13 +63,15 @@ def in_process(script: str, *arguments: object, driver: str) -> Any:
 
 
 def test_libsql_is_taken_where_the_native_index_is_kept_and_sqlite_for_large_worlds_without(
-    path: Path, unset: None
+    path: Path, unset: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    seams.take_files_for_large(monkeypatch, 2 << 20)
+    seams.build_few_native_indexes(monkeypatch, 60)
     fill(path, 40)
     with worlds.open(path, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("libsql", True)
     large = path.with_name("large.db")
-    fill(large, 3200, 300)
+    fill(large, 500, 300)
     with worlds.open(large, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("sqlite", False)
         assert world.check().ok
@@ -79,8 +81,11 @@ def test_libsql_is_taken_where_the_native_index_is_kept_and_sqlite_for_large_wor
             assert other.driver == "libsql"
 
 
-def test_a_large_world_goes_on_with_libsql_where_an_index_is_asked_for(path: Path, unset: None) -> None:
-    fill(path, 1200, 300, vector_index=False)
+def test_a_large_world_goes_on_with_libsql_where_an_index_is_asked_for(
+    path: Path, unset: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seams.take_files_for_large(monkeypatch, 1 << 20)
+    fill(path, 200, 300, vector_index=False)
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         found = [hit.text for hit in world.search("text number 17")]
         assert world.driver == "sqlite"
@@ -227,7 +232,7 @@ def test_sqlite_drops_the_native_index_when_it_writes_and_libsql_builds_it_anew(
 
 
 def test_statements_scan_no_large_table_with_sqlite_either(path: Path) -> None:
-    fill(path, 3000, driver="sqlite")
+    fill(path, 1500, driver="sqlite")
     with worlds.open(path, embedder=HashingEmbedder(), driver="sqlite") as world:
         for options in ({"plan": "exact"}, {"plan": "codes"}, {"mode": "text"}, {"mode": "vector"}):
             sql, parameters = tables.fused(world, "some words", **options)
@@ -291,7 +296,7 @@ except KeyboardInterrupt:
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    time.sleep(0.5)
+    time.sleep(0.2)
     sent = time.monotonic()
     child.send_signal(signal.SIGINT)
     ended, rows = child.stdout.readline().split()

@@ -421,6 +421,8 @@ def read_module(file: Path) -> Module:
         ):
             (target,), (name,) = node.targets, node.value.args
             module.files[ast.unparse(target)] = ast.literal_eval(name)
+    if not module.files:
+        return module
     for place, around in inside(module.tree):
         if isinstance(place, ast.Subscript) and ast.unparse(place.value) in module.files:
             file_name = module.files[ast.unparse(place.value)]

@@ -56,6 +56,16 @@ def set_the_clock(monkeypatch: Setter, clock: Callable[[], datetime.datetime]) -
     monkeypatch.setattr("worlds.extras.facts.times.clock", clock)
 
 
+def take_files_for_large(monkeypatch: Setter, size: int) -> None:
+    """Let files of so many bytes be those of large worlds; otherwise it takes eight million."""
+    monkeypatch.setattr("worlds.core.file.opening.LARGE", size)
+
+
+def build_few_native_indexes(monkeypatch: Setter, vectors: int) -> None:
+    """Let worlds of more vectors than this have no native index unless it is asked for; otherwise it takes 3,000."""
+    monkeypatch.setattr("worlds.core.vectors.index.MOST", vectors)
+
+
 def hold_few_terms(monkeypatch: Setter) -> None:
     """Let the SPARQL index be built of terms read block by block; otherwise it takes four million terms."""
     monkeypatch.setattr("worlds.core.sparql.filling.HELD", 0)

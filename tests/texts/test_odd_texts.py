@@ -70,9 +70,9 @@ def test_marks_of_the_snippet_in_a_text_itself(world: World) -> None:
     assert "**kite**" in hit.snippet
 
 
-def test_ten_megabytes_in_one_literal(path: Path) -> None:
-    text = "".join(f"Sentence number {n} has words of its own. " for n in range(230_000)) + "The end is zzyzx."
-    assert len(text) > 10_000_000
+def test_megabytes_in_one_literal(path: Path) -> None:
+    text = "".join(f"Sentence number {n} has words of its own. " for n in range(90_000)) + "The end is zzyzx."
+    assert len(text) > 3_900_000
     document = ox.serialize(
         [ox.Quad(ox.NamedNode(EX), ox.NamedNode(P), ox.Literal(text))], format=ox.RdfFormat.N_TRIPLES
     )
@@ -80,15 +80,15 @@ def test_ten_megabytes_in_one_literal(path: Path) -> None:
         began = time.monotonic()
         change = world.load(document, format="nt", embed=False)
         assert time.monotonic() - began < 30
-        assert 10_000 < change.chunks < 50_000
+        assert 3_900 < change.chunks < 20_000
         (hit,) = world.search("zzyzx", mode="text")
         assert text[hit.start : hit.end] == hit.text
         assert hit.end == len(text)
         assert hit.snippet.endswith("The end is **zzyzx**.")
-        assert world.search('"number 229999"', mode="text")[0].text.count("number 229999") == 1
+        assert world.search('"number 89999"', mode="text")[0].text.count("number 89999") == 1
         assert str(hit.literal) == text
         assert len(select(world, "SELECT ?o { ?s ?p ?o }")[0].o) == len(text)
-        assert len(exported(world)) > 10_000_000
+        assert len(exported(world)) > 3_900_000
         assert problems(world) == []
         assert world.remove([(EX, P, ox.Literal(text))]).removed == 1
         assert world.stats().chunks == 0
@@ -123,8 +123,8 @@ def test_long_texts_without_sentences(world: World, text: str) -> None:
     assert problems(world) == []
 
 
-def test_the_same_text_a_hundred_thousand_times(world: World) -> None:
-    count = 100_000
+def test_the_same_text_many_times(world: World) -> None:
+    count = 20_000
     lines = [b'<http://example.org/%d> <http://example.org/p> "the same text" .\n' % n for n in range(count)]
     change = world.load(b"".join(lines), format="nt")
     assert (change.added, change.chunks, change.embedded) == (count, 1, 1)

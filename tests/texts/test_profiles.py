@@ -199,7 +199,7 @@ writes = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(writes)
 def test_profiles_are_what_the_quads_say_after_any_writes(steps: list[tuple[str, list[Row]]]) -> None:
     held: set[Row] = set()

@@ -216,7 +216,7 @@ def written(some: list[Quad]) -> str:
     return " ".join(parts)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(steps, st.sets(st.sampled_from(GRAPHS), min_size=1))
 def test_statements_say_what_the_quads_say_after_every_write(
     steps: list[tuple[str, list[Quad]]], within: set[str | None]

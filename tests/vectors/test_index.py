@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import worlds
-from tests.support import tables
+from tests.support import seams, tables
 from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import add_texts
@@ -15,7 +15,13 @@ from worlds import ReadOnlyError, World, WorldsError
 from worlds.core.vectors.index import NativeIndex
 from worlds.world import connection_of
 
-WIDE = 384 * 60  # dimensions of which "auto" keeps 50 vectors
+WIDE = 384 * 2  # dimensions, of which "auto" keeps half as many vectors
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than 50 such vectors are kept in an index that was not asked for."""
+    seams.build_few_native_indexes(monkeypatch, 100)
 
 
 def fill(world: World, start: int, end: int) -> worlds.records.Change:
@@ -29,6 +35,7 @@ def state(world: World) -> tuple[int, bool]:
 
 
 @native
+@pytest.mark.usefixtures("few")
 def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
         assert fill(world, 0, 40).notes == ()
@@ -45,6 +52,7 @@ def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
         assert state(world) == (10, False)
 
 
+@pytest.mark.usefixtures("few")
 def test_what_is_large_at_once_never_has_it() -> None:
     with worlds.open(embedder=HashingEmbedder(WIDE)) as world:
         assert len(fill(world, 0, 60).notes) == 1
@@ -52,6 +60,7 @@ def test_what_is_large_at_once_never_has_it() -> None:
 
 
 @native
+@pytest.mark.usefixtures("few")
 def test_it_is_kept_at_any_size_where_it_was_asked_for(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(WIDE), vector_index=True) as world:
         assert fill(world, 0, 60).notes == ()

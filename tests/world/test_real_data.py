@@ -27,26 +27,29 @@ def is_named(triple: ox.Triple) -> bool:
 @pytest.mark.parametrize(
     ("name", "triples", "query", "filters", "best"),
     [
-        (
+        pytest.param(
             "schemaorg",
             18_061,
             "physical delivery address mailing",
             {"types": "http://www.w3.org/2000/01/rdf-schema#Class"},
             "https://schema.org/PostalAddress",
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "fibo",
             76_383,
             "debt instrument issued by HM Treasury",
             {"predicates": SKOS + "definition"},
             "https://spec.edmcouncil.org/fibo/ontology/SEC/Debt/Bonds/UKGovernmentSecurity",
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "physh",
             25_428,
             "superconductivity",
             {"where": f"?subject a <{SKOS}Concept>"},
             "https://doi.org/10.29172/ca8ddaad-441c-481c-93b3-65f46125fb93",
+            marks=pytest.mark.long,
         ),
         (
             "d3fend",

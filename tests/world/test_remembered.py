@@ -1,7 +1,6 @@
 """What a world remembers of its file is what the file has: whoever wrote, and whether it was kept."""
 
 import contextlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import worlds
+from tests.support.forking import run
 from worlds import World
 from worlds.world import connection_of
 
@@ -40,7 +40,7 @@ def test_another_process_changes_it(world: World) -> None:
         ("world.add([('urn:c', 'urn:p', 'urn:d', 'urn:h')])", 2),
         ("world.file.default_graph = 'strict'", 0),
     ):
-        subprocess.run([sys.executable, "-c", ELSEWHERE, world.path, change], check=True)
+        run([sys.executable, "-c", ELSEWHERE, world.path, change], check=True)
         assert len(asked(world)) == solutions
     assert world.prefixes["ex"] == "urn:ex:"
     assert world.query("ASK { GRAPH ?g { ex:x ?p ?o } }") is False

@@ -22,7 +22,7 @@ _SQL = statements("queries.sql")
 FORMAT = "worlds"
 LAST_OF_OLD = "3fa7bb1"  # the last commit that reads schemas below FIRST_VERSION
 DURABILITIES = ("normal", "full")
-_LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
+LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
 MEMORIES = "-memory"
 """The end of the name of the folder with the files of a world's memories."""
 REPLICAS = "-follow"
@@ -65,7 +65,7 @@ def _large_without_index(connection: Connection) -> bool:
     except OSError:  # it was removed just now
         return False
     return (
-        size >= _LARGE
+        size >= LARGE
         and connection.file != ":memory:"
         and not connection.rows(_SQL["find_vector_index"])
         and (connection.meta("vector_index") == 0 or connection.meta("embedder") is None)
