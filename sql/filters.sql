@@ -57,6 +57,12 @@ SELECT group_concat(subject), group_concat(object) FROM quads INDEXED BY quads_s
 -- name: last_quad
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0);
 
+-- name: subjects_of_texts
+SELECT group_concat(quads.subject), group_concat(quads.object)
+FROM (SELECT DISTINCT term FROM chunks INDEXED BY chunks_term WHERE term > 0) AS literal
+CROSS JOIN quads INDEXED BY quads_o ON quads.object = literal.term
+WHERE {data quads.graph};
+
 -- name: chunks_with_quads
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)

@@ -123,7 +123,7 @@ def take_filters_for_wide(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.core.search.filters.FEW_SUBJECTS", -1)
     monkeypatch.setattr("worlds.core.search.filters.MANY_SUBJECTS", 0)
     monkeypatch.setattr("worlds.core.search.filters.A_SUBJECT", 1e9)
-    monkeypatch.setattr("worlds.core.search.filters.A_QUAD", 1e9)
+    monkeypatch.setattr("worlds.core.search.filters.A_TEXT", 1e9)
 
 
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

@@ -40,7 +40,8 @@ _ENTITIES = statements("entities.sql")
 MANY_SUBJECTS = 50_000  # from here on, in worlds of up to a million chunks, reading every chunk's quads is cheaper
 A_SUBJECT = 20  # chunks whose quads are read in the time of looking a subject up
 FEW_SUBJECTS = 1000  # up to here looking them up is cheaper than finding them among all chunks' quads in memory
-A_QUAD = 5  # quads that are read in the time of looking a subject's up
+A_TEXT = 3  # texts whose subjects are read in the time of looking a subject's quads up
+A_CHUNK = 10  # chunks that are read in the time of looking up those of a subject
 _DENSE = 64  # ids for each value up to which a table of them all is faster than a search for each
 _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -308,7 +309,8 @@ class Filters:
         The first two are enough `by_subjects` alone, and of no quads.
         """
         many = include.subjects is not None and self._many(len(include.subjects))
-        texts = self._texts(read=many) if by_subjects else None
+        wide = include.subjects is not None and len(include.subjects) * A_CHUNK >= self._last_chunk()
+        texts = self._texts(read=many or wide) if by_subjects else None
         if not quads:
             yield self._table("all_chunks")
         elif include.subjects is not None and texts is not None:
@@ -326,10 +328,13 @@ class Filters:
             yield self._connection.remembered("chunks with quads", self._whole)
 
     def _objects(self, subjects: Ids) -> Ids:
-        """The objects of the quads of subjects."""
-        quads = self._connection.remembered("last quad", lambda: self._connection.value(_SQL["last_quad"]))
-        if len(subjects) * A_QUAD > quads:
-            of, objects = self._connection.columns(_SQL["subjects_and_objects"])
+        """The objects of the quads of subjects, or only those that are texts."""
+        held: list[NDArray[np.int32]] = self._connection.remembered("subjects of texts", list)
+        if not held and len(subjects) * A_TEXT >= (texts := self._last_chunk()):
+            few = self._connection.value(_SQL["last_quad"]) < 2 * texts  # quads, so that reading all costs less
+            held.append(self._table("subjects_and_objects" if few else "subjects_of_texts").astype(np.int32))
+        if held:
+            of, objects = held[0]
             found: Ids = objects[among(of, subjects)]
             return found
         parts = [self._connection.column(_SQL["objects_of_subjects"], (ids,)) for ids in batches(subjects)]

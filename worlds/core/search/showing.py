@@ -62,11 +62,14 @@ class HitMaker:
 
     def shown(self, chosen: Sequence[int], found: Candidates, cited: Cited) -> HitContents:
         """Read the contents of the hits of these candidates from the world, all at once."""
-        quads = {candidate: self._quads(candidate, found, cited) for candidate in chosen}
+        rows = [found.rows[found.row[candidate]] for candidate in chosen]
+        quads = dict(zip(chosen, cited.of_each([row.chunk for row in rows]), strict=True))
+        for candidate in chosen:
+            if subject := int(found.subject[candidate]):  # that of hits by subject
+                quads[candidate] = [quad for quad in quads[candidate] if quad[0] == subject]
         first = [some[0] for some in quads.values()]
         subjects = {quad[0] for quad in first}
         labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
-        rows = [found.rows[found.row[candidate]] for candidate in chosen]
         paths = [quad for row in rows if row.related is not None for quad in row.related.path]
         needed = {number for quad in (*first, *paths) for number in quad}
         needed |= {number for group in types.values() for number in group}
@@ -83,13 +86,6 @@ class HitMaker:
             self._origins.by_graph(),
             bool(self._connection.meta("entailed")),
         )
-
-    @staticmethod
-    def _quads(candidate: int, found: Candidates, cited: Cited) -> list[tuple[int, int, int, int]]:
-        """The quads of a hit, that which it shows first."""
-        quads = cited.of(found.rows[found.row[candidate]].chunk)
-        subject = int(found.subject[candidate])
-        return [quad for quad in quads if quad[0] == subject] if subject else quads
 
     def hits(
         self,
