@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
 
@@ -18,8 +19,13 @@ EX = "https://worlds.example/space/"
 WIDE = {"width": 1280, "height": 900}
 SMALL = {"width": 360, "height": 740}
 SMALLEST = {"width": 320, "height": 640}
-AXE = """async () => (await axe.run(document)).violations.map(
+AXE = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(
     ({id, nodes}) => [id, ...nodes.map(({html}) => html.slice(0, 120))])"""
+ANEW = """([address, key]) => {
+    history.replaceState(null, "", address);
+    if (key !== null) sessionStorage.setItem("worlds-key", key);
+}"""
+END = "() => { stop(); if (origin !== 'null') { localStorage.clear(); sessionStorage.clear(); } }"
 CHECKS = Path(__file__).with_name("page_checks.js").read_text("utf-8")
 # A page that loaded an image or ran a handler out of this data would say so.
 HOSTILE = f"""
@@ -37,14 +43,44 @@ class Tab:
 
     page: Any
     url: str
+    key: str | None = None  # that was entered
     wrong: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)  # patterns of what may go wrong
+    waiting: set[Any] = field(default_factory=set)  # requests
+    _listening: list[tuple[str, Callable[[Any], object]]] = field(default_factory=list)
 
     def open(self, **state: str | list[str]) -> Any:
         """The page in this state, which is its address."""
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.url}#{urlencode(state, doseq=True)}")
+        address = f"{self.url}#{urlencode(state, doseq=True)}"
+        if not self.page.url.startswith(urljoin(self.url, "/")):
+            if self.key is None:
+                self.page.goto(address)
+                return self.page
+            self._land()
+        # Loaded anew where it is, it stays in the browser's process of it, which a blank page between would end.
+        self.page.evaluate(ANEW, [address, self.key])
+        self.page.reload()
         return self.page
+
+    def _land(self) -> None:
+        """An empty page in the place of one of the server, which is asked for nothing."""
+        place = urljoin(self.url, "/landing")
+        self.page.route(
+            place, lambda route: route.fulfill(content_type="text/html", body="<link rel=icon href=data:,>")
+        )
+        self.page.goto(place)
+        self.page.unroute(place)
+
+    def go(self, **state: str | list[str]) -> Any:
+        """The page in this state, without loading it anew."""
+        self.page.evaluate("state => { location.hash = state; }", urlencode(state, doseq=True))
+        self.settle()
+        return self.page
+
+    def listen(self, event: str, heard: Callable[[Any], object]) -> None:
+        """Call this at each event, until the tab is closed."""
+        self.page.on(event, heard)
+        self._listening.append((event, heard))
 
     def dialogs(self, *, accept: bool) -> list[str]:
         """The messages of the dialogs that the page opens from now on, each of which is accepted or dismissed."""
@@ -54,7 +90,7 @@ class Tab:
             messages.append(dialog.message)
             (dialog.accept if accept else dialog.dismiss)()
 
-        self.page.on("dialog", asked)
+        self.listen("dialog", asked)
         return messages
 
     def watch(self) -> None:
@@ -66,12 +102,30 @@ class Tab:
                 self.wrong.append(message.text)
 
         def asked(request: Any) -> None:
+            self.waiting.add(request)
             if urlsplit(request.url).netloc not in (home, ""):
                 self.wrong.append(f"a request to {request.url}")
 
-        self.page.on("console", said)
-        self.page.on("request", asked)
-        self.page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+        self.listen("console", said)
+        self.listen("request", asked)
+        for end in ("requestfinished", "requestfailed"):
+            self.listen(end, lambda request: self.waiting.discard(request))
+        self.listen("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+
+    def settle(self) -> None:
+        """Wait until nothing has been asked for, for a moment."""
+        quiet = 0
+        while quiet < 3:
+            self.page.wait_for_timeout(30)
+            quiet = 0 if self.waiting else quiet + 1
+
+    def close(self) -> None:
+        """Leave the page to the next test, as new."""
+        for event, heard in self._listening:
+            self.page.remove_listener(event, heard)
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.emulate_media(color_scheme="null")
+        self.page.evaluate(END)
 
     def check(self) -> None:
         """Nothing went wrong but what was expected to."""
@@ -86,15 +140,21 @@ def expect(found: Any) -> Any:
     return sync_api.expect(found)
 
 
-def expect_readable(page: Any, view: str, *further: dict[str, int]) -> None:
-    """A view fits by rules of our own, in further windows too, and by those of axe-core in two, in both themes."""
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is in the dev extra")
-    page.evaluate(Path(axe.__path__[0], "axe.min.js").read_text("utf-8"))
-    for viewport in (*further, SMALL, WIDE):
+def expect_readable(page: Any, view: str, *further: dict[str, int], long: bool = False) -> None:
+    """A view fits by rules of our own in two windows, and in further ones, and one of the two by those of axe-core.
+
+    A long run asks axe-core of both windows, in both themes.
+    """
+    if not page.evaluate("() => 'axe' in window"):
+        axe = pytest.importorskip("axe_playwright_python", reason="axe-core is in the dev extra")
+        page.evaluate(Path(axe.__path__[0], "axe.min.js").read_text("utf-8"))
+    themes = {"small": ("light",), "wide": ()} if len(view) % 2 else {"small": (), "wide": ("dark",)}
+    themes = dict.fromkeys(themes, ("light", "dark")) if long else themes
+    for viewport, schemes in (*((one, ()) for one in further), (SMALL, themes["small"]), (WIDE, themes["wide"])):
         page.set_viewport_size(viewport)
         wrong = page.evaluate(CHECKS)
         assert wrong == [], (view, viewport, wrong)
-        for scheme in ("light", "dark") if viewport not in further else ():
+        for scheme in schemes:
             page.emulate_media(color_scheme=scheme)
             wrong = page.evaluate(AXE)
             assert wrong == [], (view, viewport, scheme, wrong)

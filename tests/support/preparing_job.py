@@ -13,4 +13,4 @@ from worlds.doors.server.workers.jobs import job
 def prepare(world: World) -> None:
     marks = Path(world.path + ".prepared")
     marks.write_text((marks.read_text() if marks.exists() else "") + "x")
-    time.sleep(1)
+    time.sleep(0.5)

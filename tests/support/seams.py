@@ -184,6 +184,11 @@ def keep_small_orders_in_step(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.extras.entities.label_order.WORTH", 3)
 
 
+def start_templates(setter: Setter, start: Callable[[Sequence[str]], object]) -> None:
+    """Let the templates of workers be started by `start`, of the modules with their jobs."""
+    setter.setattr("worlds.doors.server.workers.starting.start", start)
+
+
 def fork_templates(setter: Setter) -> None:
     """Let a server fork the template of its workers, whose modules it has; otherwise another process imports them."""
     from worlds.doors.server.workers import template
@@ -203,7 +208,7 @@ def fork_templates(setter: Setter) -> None:
         ours.setblocking(False)
         return _Child(pid), ours
 
-    setter.setattr("worlds.doors.server.workers.starting.start", start)
+    start_templates(setter, start)
 
 
 class _Child:

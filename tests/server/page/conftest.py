@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,9 @@ from tests.support.page import CHROMIUM, HOSTILE, WIDE, Tab
 from tests.support.serving import EMBEDDER, ROOT, Served, served
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two worlds; `space` has three revisions."""
-    made = tmp_path_factory.mktemp("worlds")
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("built")
     with worlds.open(made / "space.db", embedder=HashingEmbedder()) as world:
         world.load(ROOT / "examples" / "space.ttl", author="ann", message="The space of space.ttl")
         world.load(HOSTILE.encode(), format="ttl", graph="urn:notes", author="bob", message="Notes <b>of</b> others")
@@ -27,6 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with worlds.open(made / "empty.db", embedder=None):
         pass
     return made
+
+
+@pytest.fixture(scope="module")
+def folder(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two worlds; `space` has three revisions."""
+    return Path(shutil.copytree(built, tmp_path_factory.mktemp("worlds"), dirs_exist_ok=True))
 
 
 @pytest.fixture(scope="module")
@@ -49,24 +55,49 @@ def browser() -> Iterator[Any]:
             browser.close()
 
 
+@pytest.fixture(scope="package")
+def pages(browser: Any) -> list[Any]:
+    """The page that one test after the other has: a new one takes longer than most tests."""
+    return []
+
+
 @pytest.fixture
-def new_tab(browser: Any, server: Served) -> Iterator[Callable[..., Tab]]:
+def new_tab(browser: Any, pages: list[Any], server: Served) -> Iterator[Callable[..., Tab]]:
     """Makes tabs, and looks at the end whether they had errors, broke the policy, or asked somebody else."""
     tabs: list[Tab] = []
+    kept: list[Tab] = []
     contexts: list[Any] = []
 
-    def make(base: str = f"{server.url}/worlds/space", viewport: dict[str, int] = WIDE, **options: Any) -> Tab:
-        context = browser.new_context(viewport=viewport, **options)
-        contexts.append(context)
-        tab = Tab(context.new_page(), base)
-        tab.page.set_default_timeout(20_000)
+    def make(
+        base: str = f"{server.url}/worlds/space",
+        viewport: dict[str, int] = WIDE,
+        key: str | None = None,
+        script: str = "",
+        **options: Any,
+    ) -> Tab:
+        if pages and not (script or options):
+            page = pages.pop()
+            page.set_viewport_size(viewport)
+        else:
+            contexts.append(browser.new_context(viewport=viewport, **options))
+            page = contexts[-1].new_page()
+            page.set_default_timeout(20_000)
+            if script:
+                page.add_init_script(script)
+        tab = Tab(page, base, key)
+        if not (script or options):
+            kept.append(tab)
         tab.watch()
         tabs.append(tab)
         return tab
 
     yield make
+    for tab in kept[:1]:
+        tab.close()
+        pages.append(tab.page)
     for context in contexts:
-        context.close()
+        if context not in [page.context for page in pages]:
+            context.close()
     for tab in tabs:
         tab.check()
 

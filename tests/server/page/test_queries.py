@@ -18,6 +18,7 @@ from worlds.doors.server import page as assets
 
 pytestmark = pytest.mark.slow
 EDITORS = ["plain", "full"]
+PLAIN = "document.addEventListener('readystatechange', () => document.documentElement.dataset.editor = 'plain')"
 
 
 def typed(page: Any, query: str) -> None:
@@ -36,14 +37,10 @@ def need_the_editor() -> None:
 @pytest.fixture(params=EDITORS)
 def editor(request: pytest.FixtureRequest, new_tab: Callable[..., Tab]) -> tuple[Tab, Callable[[str], None]]:
     """A tab with either editor, and a way to write a query in it."""
-    tab = new_tab()
-    page = tab.page
     if request.param == "full":
         need_the_editor()
-    else:
-        page.add_init_script(
-            "document.addEventListener('readystatechange', () => document.documentElement.dataset.editor = 'plain')"
-        )
+    tab = new_tab(script=PLAIN if request.param == "plain" else "")
+    page = tab.page
 
     def write(query: str) -> None:
         expect(page.locator(".code-editor" if request.param == "full" else ".plain-editor")).to_be_visible()

@@ -51,24 +51,24 @@ def build(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
-    """Makes worlds that anybody may write to, on one server; gives their addresses."""
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """Makes worlds that anybody may write to, on one server; gives their addresses. They are as built, or another."""
     folder = tmp_path_factory.mktemp("benches")
     built = tmp_path_factory.mktemp("built") / "space.db"
     build(built)
     names = (f"space{number}" for number in itertools.count())
     with served(folder, "--allow-writes", "--readers", "1") as server:
 
-        def make() -> str:
+        def make(path: Path = built) -> str:
             name = next(names)
-            shutil.copyfile(built, folder / f"{name}.db")
+            shutil.copyfile(path, folder / f"{name}.db")
             return f"{server.url}/worlds/{name}"
 
         yield make
 
 
 @pytest.fixture
-def bench(benches: Callable[[], str], new_tab: Callable[..., Tab]) -> Callable[..., Tab]:
+def bench(benches: Callable[..., str], new_tab: Callable[..., Tab]) -> Callable[..., Tab]:
     """Makes tabs of a world of its own that anybody may write to."""
     address = benches()
     return lambda **options: new_tab(address, **options)
@@ -275,17 +275,17 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
     keys = {level: store.add(level, {"*": level})[1] for level in ("read", "propose", "write")}
     keys["scoped"] = store.add("scoped", {"*": "write"}, graphs=["urn:mine"])[1]
     with served(path, "--readers", "1", "--no-public-reads") as server:
+        tab = new_tab(server.url)
 
-        def opened(level: str, **state: str) -> tuple[Tab, Any]:
-            tab = new_tab(server.url)
-            tab.page.add_init_script(f"try {{ sessionStorage.setItem('worlds-key', '{keys[level]}') }} catch {{}}")
-            return tab, tab.open(**state)
+        def opened(level: str, **state: str) -> Any:
+            tab.key = keys[level]
+            return tab.open(**state)
 
-        _, page = opened("read", entity=f"{EX}Sojourner")
+        page = opened("read", entity=f"{EX}Sojourner")
         expect(page.locator(".properties").first).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        tab.settle()
         expect(page.get_by_role("link", name="Edit", exact=True)).to_have_count(0)
-        tab, page = opened("read", edit=f"{EX}Sojourner")
+        page = opened("read", edit=f"{EX}Sojourner")
         expect(page.locator(".empty")).to_contain_text("a key with the level propose")
         expect(page.locator(".empty")).to_contain_text("worlds keys add FILE YOUR-NAME --level propose")
         page = tab.open(review="")
@@ -294,7 +294,7 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
         page = tab.open(query="DELETE WHERE { ?s s:launched ?o }")
         expect(page.locator(".empty")).to_contain_text("The key “read” has the level read")
 
-        _, page = opened("propose", edit=f"{EX}Sojourner")
+        page = opened("propose", edit=f"{EX}Sojourner")
         field(page, "Name").get_by_role("textbox").first.fill("Proposed")
         expect(page.get_by_role("button", name="Save")).to_have_count(0)
         page.get_by_role("button", name="Propose").click()
@@ -303,12 +303,12 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
             assert [one.author for one in world.proposals.list()][-1] == "propose"
             assert world.count("ex:Sojourner", "rdfs:label", '"Proposed"@en') == 0
 
-        tab, page = opened("write", review="5")
+        page = opened("write", review="5")
         expect(page.locator(".review-detail")).to_contain_text("Proposed")
         page.keyboard.press("a")
         expect(page.locator(".notice")).to_contain_text("Accepted as revision")
 
-        tab, page = opened("scoped", entity=f"{EX}Sojourner")
+        page = opened("scoped", entity=f"{EX}Sojourner")
         expect(page.get_by_role("heading", level=1)).to_have_text("S")
         expect(page.locator("main")).not_to_contain_text("hush")
         page.get_by_role("link", name="Edit", exact=True).click()
@@ -531,7 +531,9 @@ TRAPS = [
 ]
 
 
-def test_hostile_data_does_nothing_in_any_view(tmp_path: Path, new_tab: Callable[..., Tab]) -> None:
+def test_hostile_data_does_nothing_in_any_view(
+    tmp_path: Path, benches: Callable[..., str], new_tab: Callable[..., Tab]
+) -> None:
     path = tmp_path / "traps.db"
     iris = ["javascript:document.title='run'", "data:text/html,x", f"{EX}%22%3E%3Cimg", "urn:x:'onmouseover=1"]
     with worlds.open(path, embedder=None) as world:
@@ -549,24 +551,22 @@ def test_hostile_data_does_nothing_in_any_view(tmp_path: Path, new_tab: Callable
             f'sh:description "{TRAPS[1]}" ; sh:message "{TRAPS[0]}" ] .'.encode(),
             format="turtle",
         )  # fmt: skip
-    with served(path, "--allow-writes", "--readers", "1") as server:
-        tab = new_tab(server.url)
-        one, other = iris[0] + "0", iris[1] + "0"
-        for state, ready in [
-            ({"edit": one}, ".field"), ({"entity": one}, ".entity-acts .actions"), ({"new": ""}, ".new-form"),
-            ({"merge": one, "with": other}, ".sides"), ({"health": ""}, ".effect .check"), ({"history": "3"}, ".diff"),
-            ({"query": 'INSERT DATA { <urn:a> rdfs:label "<b>x</b>" }'}, ".output .diff"),
-        ]:  # fmt: skip
-            page = tab.open(**state)
-            page.locator(ready).first.wait_for()
-        page = tab.open(review="")
-        page.locator(".item").first.wait_for()
-        for item in page.locator(".item").all()[:40]:
-            item.click()
-        assert (
-            page.locator("main img, main script, main svg[onload], main b, a[href^=javascript], a[href^=data]").count()
-            == 0
-        )
-        assert page.title() != "run"
-        field_page = tab.open(edit=one)
-        expect(field_page.locator(".field-label", has_text="<img src=x")).to_be_visible()
+    tab = new_tab(benches(path))
+    one, other = iris[0] + "0", iris[1] + "0"
+    for state, ready in [
+        ({"edit": one}, ".field"), ({"entity": one}, ".entity-acts .actions"), ({"new": ""}, ".new-form"),
+        ({"merge": one, "with": other}, ".sides"), ({"health": ""}, ".effect .check"), ({"history": "3"}, ".diff"),
+        ({"query": 'INSERT DATA { <urn:a> rdfs:label "<b>x</b>" }'}, ".output .diff"),
+    ]:  # fmt: skip
+        page = tab.open(**state)
+        page.locator(ready).first.wait_for()
+    page = tab.open(review="")
+    page.locator(".item").first.wait_for()
+    for item in page.locator(".item").all()[:40:2]:
+        item.click()
+    assert (
+        page.locator("main img, main script, main svg[onload], main b, a[href^=javascript], a[href^=data]").count() == 0
+    )
+    assert page.title() != "run"
+    field_page = tab.open(edit=one)
+    expect(field_page.locator(".field-label", has_text="<img src=x")).to_be_visible()

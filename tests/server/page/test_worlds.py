@@ -204,15 +204,16 @@ READY = {
 # --- every screen -----------------------------------------------------------------------------------------------------
 
 
-def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab]) -> None:
-    """By rules of our own in windows of three sizes, and by those of axe-core in two of them, in both themes."""
+def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab], long: bool) -> None:
+    """By rules of our own in windows of three sizes, and by those of axe-core."""
     tab = new_tab(viewport=WIDE)
     tab.expected.append("404")  # of a world without shapes
+    tab.open()
     for view, state in VIEWS.items():
-        page = tab.open(**state)
+        page = tab.go(**state)
         page.locator(READY.get(view, ".results-head, .diff")).first.wait_for()
-        page.wait_for_load_state("networkidle")
-        expect_readable(page, view, SMALLEST)
+        tab.settle()
+        expect_readable(page, view, SMALLEST, long=long)
 
 
 def test_the_theme_can_be_chosen_and_is_kept(tab: Tab) -> None:
@@ -252,7 +253,7 @@ def test_a_busy_reader_is_left_where_they_were(tab: Tab) -> None:
     expect(page.locator(".entity-head")).to_be_visible()
     assert page.evaluate("scrollY") == 0
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    tab.listen("request", lambda request: asked.append(request.url))
     began = time.monotonic()
     page.go_back()
     expect(page.locator(".hit")).to_have_count(50)
