@@ -18,6 +18,14 @@ def tally(request: pytest.FixtureRequest) -> Tally:
     return tally
 
 
+@pytest.fixture(scope="module")
+def empty() -> Iterator[World]:
+    """A world for what only is read, or refused: it stays empty."""
+    with worlds.open(embedder=None) as world:
+        yield world
+        assert len(world) == 0
+
+
 @pytest.fixture
 def world() -> Iterator[World]:
     with worlds.open(embedder=None) as world:

@@ -266,9 +266,9 @@ def rows(world: World, table: str = "quads", *parameters: int) -> set[tuple[int,
 
 
 @pytest.mark.parametrize("test", of_kind("PositiveSyntaxTest"))
-def test_good_query(world: World, tally: Tally, test: W3CTest) -> None:
+def test_good_query(empty: World, tally: Tally, test: W3CTest) -> None:
     with tally.counting(test):
-        accepts(world.query, text_of(test))
+        accepts(empty.query, text_of(test))
 
 
 @pytest.mark.parametrize("test", of_kind("PositiveUpdateSyntaxTest"))
@@ -288,13 +288,13 @@ def accepts(ask: Callable[[str], object], text: str) -> None:
 
 
 @pytest.mark.parametrize("test", of_kind("NegativeSyntaxTest"))
-def test_bad_query(world: World, tally: Tally, test: W3CTest) -> None:
+def test_bad_query(empty: World, tally: Tally, test: W3CTest) -> None:
     with tally.counting(test), pytest.raises(QueryError):
-        world.query(text_of(test))
+        empty.query(text_of(test))
 
 
 @pytest.mark.parametrize("test", of_kind("NegativeUpdateSyntaxTest"))
-def test_bad_update(world: World, tally: Tally, test: W3CTest) -> None:
+def test_bad_update(empty: World, tally: Tally, test: W3CTest) -> None:
     with tally.counting(test), pytest.raises(QueryError):
-        world.update(text_of(test))
-    assert len(world) == 0
+        empty.update(text_of(test))
+    assert len(empty) == 0

@@ -146,8 +146,8 @@ def test_what_is_nested_as_deep_as_may_be_needs_no_stack_of_the_caller() -> None
     assert set(outcomes(texts, 256 << 10).values()) == {"answered"}
 
 
-@pytest.mark.parametrize("depth", [10_000, 100_000])
-def test_what_is_nested_deeper_is_refused(depth: int) -> None:
+def test_what_is_nested_deeper_is_refused() -> None:
+    depth = 50_000
     texts = {kind: nested(kind, depth) for kind in NESTED}
     texts |= {f"open {kind}": nested(kind, depth)[: -depth // 2] for kind in NESTED}
     for name, outcome in outcomes(texts, 8 << 20).items():
@@ -436,7 +436,7 @@ class TestLimits:
     def test_a_store_on_disk(self, tmp_path: Path) -> None:
         store = ox.Store(tmp_path)
         store.extend([ox.Quad(iri(f"s{number}"), iri("p"), ox.Literal(number)) for number in range(500)])
-        for count in range(500, 510):
+        for count in range(500, 504):
             assert len(ask(store, "SELECT * { ?s ?p ?o }", timeout=30)) == count
             with pytest.raises(QueryTimeout):
                 ask(store, ENDLESS, timeout=0.05)
@@ -445,7 +445,7 @@ class TestLimits:
     def test_threads_that_work_meanwhile(self) -> None:
         def work(results: list[int]) -> None:
             with worlds.open(embedder=None) as world:
-                for number in range(20):
+                for number in range(8):
                     world.add([(iri(f"s{number}"), iri("p"), number)])
                     results.append(len(world.query("SELECT * { ?s ?p ?o }", timeout=60)))  # type: ignore[arg-type]
 
@@ -455,12 +455,15 @@ class TestLimits:
             thread.start()
         for thread in threads:
             thread.join()
-        assert found == [list(range(1, 21))] * 3
+        assert found == [list(range(1, 9))] * 3
 
     @pytest.mark.parametrize("timeout", [None, pytest.param(60, marks=forks)])
     @pytest.mark.parametrize(
         "form",
-        ["SELECT * { ?s ?p ?o BIND(:fail(?o) AS ?x) }", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o BIND(:fail(?o) AS ?x) }"],
+        [
+            "SELECT * { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50",
+            "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50",
+        ],
     )
     def test_an_error_can_be_dropped_in_any_thread(
         self, store: ox.Store, monkeypatch: pytest.MonkeyPatch, form: str, timeout: float | None
@@ -563,7 +566,7 @@ def terms(found: Any) -> Any:
 
 
 @forks
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.lists(st.tuples(_node, _label.map(iri), _term), max_size=8))
 def test_a_child_gives_the_same(triples: list[tuple[Any, Any, Any]]) -> None:
     store = ox.Store()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
+import gzip
 import io
 import json
 import random
@@ -51,11 +51,11 @@ def written(some: list[ox.Quad], format: str) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", ["nq", "turtle", "rdfxml", "jsonld"])
 def test_a_long_text_is_read_back(format: str) -> None:
     given = quads(text(LONG))[:2]
     data = written(given, format)
-    (source,) = sources(bz2.compress(data, 1) if format == "nq" else data, format=format)
+    (source,) = sources(gzip.compress(data, 1) if format == "nq" else data, format=format)
     with parsing(source) as found:
         assert list(found) == given
 
@@ -90,7 +90,7 @@ def read(data: bytes, format: str, size: int) -> list[ox.Quad]:
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "rdfxml"])
 def test_it_is_cut_wherever_a_piece_ends(format: str) -> None:
-    for seed in range(60):
+    for seed in range(20):
         chosen = random.Random(seed)
         given = [quad for _ in range(3) for quad in quads(text(chosen.choice([10, 2900, 6000, 20_000]), seed))]
         data = written(given, format)

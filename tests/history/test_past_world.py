@@ -209,7 +209,7 @@ def test_a_query_that_waits_for_a_view_keeps_nobody_from_the_world(tmp_path: Pat
             reading = threading.Thread(target=world.count)
             with connection_of(view).lock:
                 waiting.start()
-                waiting.join(0.5)
+                waiting.join(0.1)
                 assert waiting.is_alive()
                 reading.start()
                 reading.join(60)

@@ -199,7 +199,7 @@ def command(number: int) -> bytes | None:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("large") / "large.nt"
     with file.open("w") as out:
-        out.writelines(f'<http://e/{n}> <http://e/p> "the text of number {n}" .\n' for n in range(60_000))
+        out.writelines(f'<http://e/{n}> <http://e/p> "the text of number {n}" .\n' for n in range(30_000))
     return file
 
 
@@ -235,7 +235,7 @@ def test_a_load_that_ends_early_leaves_nothing(how: str, large: Path, tmp_path: 
         assert (world.stats().quads, len(world.history())) == (0, 0)
         if how == "killed":
             assert "died of signal 9" in str(caught.value)
-        assert world.load(large).added == 60_000
+        assert world.load(large).added == 30_000
         assert not children()
 
 
@@ -263,12 +263,12 @@ worlds.open({str(tmp_path / "w.db")!r}, embedder=None).load({str(large)!r}, prog
 
 @pytest.mark.usefixtures("beside")
 def test_the_parser_waits_for_the_writer(large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read_in_small_blocks(monkeypatch, 2000)
+    read_in_small_blocks(monkeypatch, 500)
     read: list[int] = []
 
     def progress(step: str, done: int, total: int | None) -> None:
         if not read:
-            time.sleep(0.5)
+            time.sleep(0.3)
             for link in Path(f"/proc/{children()[0]}/fd").iterdir():
                 if os.path.realpath(link) == str(large):
                     position = Path(f"/proc/{children()[0]}/fdinfo/{link.name}").read_text().split()[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import worlds
 from benchmarks.kept import questions, ranks
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import run
 from worlds import OpenError, QueryError, ReadOnlyError, World
 from worlds.errors import ArgumentError
 from worlds.extras.questions.examples import same
@@ -215,7 +215,7 @@ def test_which_questions_are_one(one: str, other: str, equal: bool) -> None:
 NAMES = ("Rome", "Rome, Georgia", "Romeo", "Rome and Ostia", "San Remo", "new rome", "Rome's port", "ROME II")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(st.sampled_from(NAMES), min_size=2, max_size=6, unique=True), st.sampled_from(NAMES), st.booleans())
 def test_what_is_told_is_of_what_has_the_name(names: list[str], asked: str, own: bool) -> None:
     with worlds.open(embedder=None) as world:
@@ -343,7 +343,7 @@ def test_others_see_at_once_what_is_kept(tmp_path: Path) -> None:
         world.bind("ex", "https://ex.example/")
         assert len(world.questions) == 0
         program = f"import worlds; worlds.open({str(path)!r}, embedder=None).questions.add({OF_NOLAN!r}, {QUERY!r})"
-        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        run([sys.executable, "-c", program], check=True, timeout=60)
         assert [one.question for one in world.questions] == [OF_NOLAN]
         assert world.context(OF_NOLAN).answer is not None
     with worlds.open(path, embedder=None, read_only=True) as reader:

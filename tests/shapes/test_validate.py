@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import worlds
+from tests.support.forking import run
 from worlds import World
 
 SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
@@ -259,10 +259,10 @@ def test_the_command_tells_and_exits_with_what_it_found(path: Path, tmp_path: Pa
     shapes = tmp_path / "shapes.ttl"
     shapes.write_bytes(SHAPES)
     command = [sys.executable, "-m", "worlds", "shapes", "validate", str(path), str(shapes)]
-    told = subprocess.run([*command, "--json"], capture_output=True, encoding="utf-8", check=False)
+    told = run([*command, "--json"], encoding="utf-8")
     found = json.loads(told.stdout)
     assert (told.returncode, found["conforms"], len(found["results"])) == (1, False, 3)
-    graph = subprocess.run([*command, "--turtle"], capture_output=True, encoding="utf-8", check=False)
+    graph = run([*command, "--turtle"], encoding="utf-8")
     assert len(compared(rdflib.Graph().parse(data=graph.stdout, format="turtle"))) == 3
-    fine = subprocess.run([*command, "--subject", "http://ex/ann"], capture_output=True, encoding="utf-8", check=False)
+    fine = run([*command, "--subject", "http://ex/ann"], encoding="utf-8")
     assert (fine.returncode, fine.stdout) == (0, "the data conform\n")

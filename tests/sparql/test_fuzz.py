@@ -341,7 +341,7 @@ def run(seed: int, seconds: float, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="without a fork nothing stops an endless query")
 def test_random_sparql(tmp_path: Path) -> None:
-    run(1, 3, tmp_path)
+    run(1, 1.5, tmp_path)
 
 
 @pytest.mark.long
