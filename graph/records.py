@@ -6,24 +6,13 @@ A field is told under its own name. Terms are annotated with how they are writte
 from __future__ import annotations
 
 import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
 import pyoxigraph as ox
@@ -46,8 +35,10 @@ class As:
 
 
 def _named(term: Any) -> str:
-    shown = term.value if isinstance(term, ox.NamedNode | ox.BlankNode) else str(term)
-    return f"_:{shown}" if type(term).__name__ in ("BNode", "BlankNode") else shown
+    if isinstance(term, ox.NamedNode):
+        return term.value
+    shown = str(term)  # a blank node of pyoxigraph has its mark
+    return f"_:{shown}" if type(term).__name__ == "BNode" else shown
 
 
 def _rounded(number: float) -> float:
@@ -92,7 +83,7 @@ Spare = As()
 """A field that JSON has only where it holds something."""
 
 
-class TermsOf(Generic[T]):
+class TermsOf(typing.Generic[T]):
     """An attribute of a record that holds the engine's terms, and gives rdflib's: importing that takes long.
 
     `func` makes the value when it is first read, if the record was not made with it.

@@ -46,12 +46,6 @@ class Postings:
     def __len__(self) -> int:
         return len(self.chunks)
 
-    def among(self, few: NDArray[np.int32]) -> Postings:
-        """The part of some chunks, ascending ids, far fewer."""
-        at = np.searchsorted(self.chunks, few[: np.searchsorted(few, self.chunks[-1], side="right")])
-        at = at[self.chunks[at] == few[: len(at)]]
-        return Postings(self.chunks[at], self.values[at])
-
 
 class Relevance:
     """BM25 of every text that has a term of the question; lower is better, as in FTS5."""
@@ -93,7 +87,7 @@ class Relevance:
     def held(self, term: str, chunk: int) -> bool:
         """Whether a chunk has one of the terms."""
         having = self._having[term]
-        place = int(np.searchsorted(having, np.int32(chunk)))  # of another type, all are made anew
+        place = int(np.searchsorted(having, np.int32(chunk)))  # of another type, all were made anew
         return place < len(having) and int(having[place]) == chunk
 
     def _found(self, chunks: Ids) -> list[tuple[int, float]]:
@@ -128,27 +122,18 @@ class PostingLists:
         self._norms: NDArray[np.float64] = np.empty(0)  # [chunk id], what a length adds to BM25's denominator
         self._tokenizer: Tokenizer | None = None
 
-    def relevance(
-        self,
-        terms: Sequence[str],
-        excluded: str | None,
-        everywhere: Corpus | None = None,
-        eligible: Eligible | None = None,
-    ) -> Relevance:
+    def relevance(self, terms: Sequence[str], excluded: str | None, everywhere: Corpus | None = None) -> Relevance:
         """BM25 by these terms, FTS5 expressions of words and phrases, repeated ones as often as they stand.
 
-        What they tell is counted in this world, or as is given. Few eligible chunks alone are looked at.
+        What they tell is counted in this world, or as is given.
         """
         self._agree()
         scores = np.zeros(len(self._norms))
         postings = self._postings(list(dict.fromkeys(terms)))
         corpus = everywhere or self._frequencies.corpus(postings)
-        few = np.empty(0, np.int32) if eligible is None else eligible.chunks.astype(np.int32)
         for term in terms:
-            found = postings[term]
-            if eligible is not None and _FEW * len(few) < len(found):
-                found = found.among(few)
-            np.subtract.at(scores, found.chunks.astype(np.intp), corpus.weight(term) * found.values)
+            gained = corpus.weight(term) * postings[term].values
+            np.subtract.at(scores, postings[term].chunks.astype(np.intp), gained)
         if excluded is not None:
             scores[self._connection.column(_SQL["matching"], (excluded,))] = 0
         return Relevance(scores, {term: found.chunks for term, found in postings.items()})

@@ -170,7 +170,7 @@ class SearchStatements:
             lists.read(one for terms in listed for one in readings(terms))
         found = []
         for request, (match, terms, excluded, _) in zip(requests, read, strict=True):
-            relevance = self._relevance(request, match, terms, excluded, eligible) if match else None
+            relevance = self._relevance(request, match, terms, excluded) if match else None
             found.append([] if relevance is None else [chunk for chunk, _ in relevance.best(request.limit, eligible)])
         return found
 
@@ -217,7 +217,7 @@ class SearchStatements:
             elif match is not None:
                 words = "scan" if here else self._words_plan(terms)
                 if not here:
-                    relevance = self._relevance(request, match, terms, excluded, eligible, everywhere)
+                    relevance = self._relevance(request, match, terms, excluded, everywhere)
                     with checked(request):
                         best = _Best(relevance, request, depth, eligible, turns)
                         texts = best.texts
@@ -266,14 +266,13 @@ class SearchStatements:
         match: str,
         terms: list[str],
         excluded: list[str],
-        eligible: Eligible | None,
         everywhere: Corpus | None = None,
     ) -> Relevance | FullText:
         """BM25 of the texts that match a search's expression, by its plan for words."""
         if self._words_plan(terms) == "scan":
             return FullText(self._connection, match)
         lists = self._lists(self._power(request), None if everywhere is None else everywhere.average)
-        return lists.relevance(readings(terms), " OR ".join(excluded) or None, everywhere, eligible)
+        return lists.relevance(readings(terms), " OR ".join(excluded) or None, everywhere)
 
     @staticmethod
     def _lists_as_one(nearest: Sequence[Row], texts: Sequence[tuple[int, float | None]]) -> dict[int, list[Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,8 @@ class FewVectors:
         order = np.argsort(chunks, kind="stable")
         order = order[row[at[order]] >= 0]
         self._chunks, self._rows = chunks[order], row[at[order]]
-        self._squares = _squares(self._vectors)
+        exact = self._vectors.astype(np.float64)
+        self._squares = np.einsum("ij,ij->i", exact, exact)
 
     def cosines(self, query: NDArray[np.float32]) -> Cosines:
         """The cosines to a vector, float32 [d]."""
@@ -42,15 +42,8 @@ class FewVectors:
         if not len(vectors):
             return Cosines(self._chunks, self._rows, np.empty(0))
         # Not by a product of matrices, in which equal rows need not give equal sums.
-        lengths = np.sqrt(self._squares * _squares(sought))
+        lengths = np.sqrt(self._squares * np.einsum("i,i->", sought, sought))
         return Cosines(self._chunks, self._rows, np.einsum("ij,j->i", vectors, sought) / lengths)
-
-
-def _squares(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """The sum of the squares of each vector, [..., d]."""
-    exact = vectors.astype(np.float64)
-    found: NDArray[np.float64] = np.einsum("...j,...j->...", exact, exact)
-    return found
 
 
 @dataclass(frozen=True)
