@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         # Every process that a test starts would compile what it imports: half of the time that it takes.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.dont_write_bytecode = False  # nor are tests that did not change rewritten by each run and worker
         if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
             for left in _MEMORY.glob("*-worlds"):
                 if left.stat().st_mtime < time.time() - 24 * 3600:  # of a run that was killed

@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -35,6 +36,7 @@ def surface() -> str:
     )
 
 
+@cache
 def commands() -> dict[str, Any]:
     """The options of each command."""
     from worlds.doors.cli.commands import app
@@ -66,6 +68,7 @@ def _option(one: inspect.Parameter) -> dict[str, Any]:
     return {"kind": inspect.formatannotation(kind), "flags": flags, "default": default[0], **bounds}
 
 
+@cache
 def operations() -> dict[str, Any]:
     """The parameters of each operation over HTTP, with the fields of its body."""
     from worlds.doors.server.api.operations import operations as table
