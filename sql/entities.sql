@@ -229,7 +229,7 @@ SELECT DISTINCT predicate FROM quads WHERE object IN (SELECT value FROM json_eac
 SELECT count(*), count(DISTINCT object) FROM (SELECT object FROM quads WHERE predicate = :predicate LIMIT :most);
 
 -- name: text_with_word
-SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH :word LIMIT 1;
+SELECT 1 FROM chunks_fts CROSS JOIN chunks ON chunks.id = chunks_fts.rowid WHERE chunks_fts MATCH :word LIMIT 1;
 
 -- ---- what is said about triples ------------------------------------------------------------------------------------
 

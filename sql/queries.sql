@@ -423,6 +423,10 @@ ORDER BY chunks.term, chunks.start;
 SELECT chunks.id, chunks.vector
 FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.term = sought.value;
 
+-- name: vectors_of_chunks
+SELECT DISTINCT chunks.vector FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value
+WHERE chunks.vector IS NOT NULL;
+
 -- name: delete_chunks
 DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(:ids_json));
 
@@ -462,9 +466,9 @@ SELECT id, text FROM indexed_texts WHERE id IN (SELECT value ->> 0 FROM json_eac
 -- name: languages_having
 -- The languages of the first texts that match.
 SELECT DISTINCT terms.language
-FROM (SELECT rowid AS chunk FROM chunks_fts WHERE chunks_fts MATCH :match LIMIT :looked_at) AS found
-CROSS JOIN chunks ON chunks.id = found.chunk
-LEFT JOIN terms ON terms.id = chunks.term;
+FROM (SELECT chunks.term FROM chunks_fts CROSS JOIN chunks ON chunks.id = chunks_fts.rowid
+      WHERE chunks_fts MATCH :match LIMIT :looked_at) AS found
+LEFT JOIN terms ON terms.id = found.term;
 
 -- name: count_matches
 SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;

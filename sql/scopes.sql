@@ -113,22 +113,61 @@ LEFT JOIN vectors ON vectors.id = embedded_texts.vector
 LEFT JOIN retired_vectors ON retired_vectors.id = embedded_texts.vector;
 
 -- name: iri_begins
--- Whether a term of some graphs' quads is an IRI that begins so, as far as subjects, predicates and objects tell.
+-- Whether a term of a quad is an IRI that begins so, as far as subjects, predicates and objects tell.
 SELECT 1 FROM terms
 WHERE kind = 1 AND substr(value, 1, length(:iri)) = :iri AND (
-    EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog
-            WHERE subject = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json)))
-    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_o
-               WHERE object = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json)))
-    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
-               WHERE predicate = terms.id AND graph IN (SELECT value FROM json_each(:graphs_json))))
+    EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = terms.id)
+    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_o WHERE object = terms.id)
+    OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = terms.id))
 LIMIT 1;
 
--- name: objects_among
--- Which of some terms are objects of quads in some graphs.
-SELECT sought.value FROM json_each(:ids_json) AS sought
-WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_o
-              WHERE object = sought.value AND graph IN (SELECT value FROM json_each(:graphs_json)));
+-- name: last_revision_of_quads
+-- The last revision that added or removed a quad.
+SELECT max(coalesce((SELECT max(revision) FROM quads), 0), coalesce((SELECT max(revision) FROM removed_quads), 0),
+           coalesce((SELECT max(removed) FROM removed_quads), 0));
+
+-- name: all_texts
+-- Gives columns: the chunks of literals, their vectors or 0, and the literals.
+SELECT group_concat(id), group_concat(coalesce(vector, 0)), group_concat(term) FROM chunks WHERE term > 0;
+
+-- name: texts_of_graphs
+-- As all_texts, of the named graphs in a list of ids; some more than once.
+SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(chunks.term)
+FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_g ON quads.graph = sought.value AND quads.graph <> 0
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object;
+
+-- name: texts_of_literals
+-- As all_texts, of the literals in a list of ids.
+SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(chunks.term)
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = sought.value;
+
+-- name: objects_since
+-- The objects of quads that came after one, and of those that went after another.
+SELECT group_concat(object) FROM (
+    SELECT object FROM quads WHERE id > :after
+    UNION SELECT object FROM removed_quads WHERE rowid > :after_removed);
+
+-- name: counted_up_to
+-- The number of quads in some named graphs, or :limit where there are more.
+SELECT count(*) FROM (
+    SELECT 1 FROM json_each(:ids_json) AS sought
+    CROSS JOIN quads INDEXED BY quads_g ON quads.graph = sought.value AND quads.graph <> 0 LIMIT :limit);
+
+-- name: any_begins
+SELECT 1 FROM terms WHERE kind = 1 AND id > :after AND substr(value, 1, length(:iri)) = :iri LIMIT 1;
+
+-- name: untagged_texts
+-- The texts without a language tag that some chunks are of.
+SELECT DISTINCT terms.value
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value
+CROSS JOIN terms ON terms.id = chunks.term
+WHERE terms.language IS NULL;
+
+-- name: chunks_of_literals
+SELECT chunks.id, chunks.term, chunks.start, chunks.end, chunks.text, chunks.segmented
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = sought.value
+ORDER BY chunks.id;
 
 -- name: quads_of_all
 SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),

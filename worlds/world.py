@@ -21,10 +21,12 @@ from worlds.core.quads.namespaces import listed
 from worlds.core.sparql.copied import CopiedIndex, EarlierIndex
 from worlds.core.sparql.index import PLACES, SparqlIndex
 from worlds.core.sparql.index import Progress as Built
+from worlds.core.sparql.patterns import SubjectPatterns
 from worlds.core.sparql.queries import Queries
 from worlds.core.views.copied import Copies, ViewCopy
-from worlds.core.views.dataset import Dataset, IndexNotes
+from worlds.core.views.dataset import Dataset, DatasetIndex, DatasetPatterns, IndexNotes
 from worlds.core.views.scope_writes import ScopedWriter
+from worlds.core.views.seen import SeenCore, UnseenError
 from worlds.core.views.slice import Slice, ViewConnection
 from worlds.core.views.view import View
 from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from worlds.rooms.shapes import ShapesRoom
     from worlds.rooms.sources import SourcesRoom
 
+from worlds.extras.conclusions.following import Conclusions
+from worlds.extras.facts.spans import Validity
 from worlds.extras.facts.times import in_calendar, moment
 from worlds.verbs.invocation import verb
 from worlds.verbs.knowing import Knowing
@@ -271,8 +275,8 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         Words are ranked, names compared, classes counted and notes made by what the graphs hold; only their prefixes,
         revisions and proposals are listed. A write is made in the world itself: it goes into the scope's graph where
         it names none and there is one, and is a ReadOnlyError of the kind "scope" where it touches another graph; so
-        are settings, backups and all else that is of the whole world. What is read is kept in memory, some 500 bytes a
-        quad, and brought in step before each reading; the first one copies it, at some 100,000 quads a second.
+        are settings, backups and all else that is of the whole world. Searches, contexts and descriptions
+        read the world's own database, queries its index; all else copies the scope into memory when it is first read.
         ValueError where no graph is named.
         """
         return self._only(self._names(graphs))
@@ -436,7 +440,8 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
             refuse(what)
 
     def _cut(self, connection: ViewConnection) -> Slice:
-        return Slice(self._world._core, self._core, connection, self._graphs, lambda id: self._world._proposals.get(id))
+        given = self._graphs, lambda id: self._world._proposals.get(id), self._seen
+        return Slice(self._world._core, self._core, connection, *given)
 
     @property
     def _written(self) -> Connection:
@@ -473,9 +478,22 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         return self._world._only(names)
 
     @cached_property
+    def _seen(self) -> SeenCore | None:
+        """The scope in its world's own database; None for one of the world's own graphs."""
+        possible = SeenCore.possible(self._graphs)
+        return SeenCore(self._world._core, self._graphs, self._patterns) if possible else None
+
+    def _patterns(self, seen: SeenCore) -> SubjectPatterns:
+        index: Any = DatasetIndex(self._world._core, self._core, seen)
+        own = self._core.subject_patterns
+        return DatasetPatterns(index, self._core.running, seen.namespaces) if Dataset.possible(self._graphs) else own
+
+    @cached_property
     def _dataset(self) -> Dataset | None:
         """The scope as a dataset of its world's index; None for one of many graphs."""
-        return Dataset(self._world._core, self._core, self._graphs) if Dataset.possible(self._graphs) else None
+        if self._seen is None or not Dataset.possible(self._graphs):
+            return None
+        return Dataset(self._world._core, self._core, self._seen)
 
     def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
         if self._dataset is not None:
@@ -483,6 +501,16 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
             if found is not None:
                 return found
         return super()._answer(text, progress, **how)
+
+    def _sight(self) -> World | None:
+        if self._seen is None or self._core.connection.in_transaction or not self._seen.clear:
+            return None
+        return self._there
+
+    @cached_property
+    def _there(self) -> World:
+        assert self._seen is not None
+        return SeenWorld(self, self._seen)
 
     def _listed(self, revision: Moment) -> int:
         """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
@@ -493,6 +521,28 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
             if revision and not self._core.history.numbered([revision]):
                 raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
         return revision
+
+
+class SeenWorld(World):
+    """A scope in its world's own database, of which verbs that read are asked; made by a `ScopedWorld`."""
+
+    _entire = False
+
+    def __init__(self, scope: ScopedWorld, core: SeenCore) -> None:
+        self._scope = scope
+        self._core = core
+        self._validity, self._conclusions = Validity(core), Conclusions(core)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnseenError(name)
+
+    @property
+    def _view(self) -> View:
+        """How the world is looked at."""
+        return self._scope._view
+
+    def _require(self, what: str) -> None:
+        self._scope._require(what)
 
 
 class CopiedWorld(World):
@@ -568,6 +618,8 @@ class CopiedWorld(World):
 
 class ConcludingScope(ScopedWorld):
     """A scope that keeps the conclusions from its quads, for `World.entailed`."""
+
+    _seen = None
 
     def _cut(self, connection: ViewConnection) -> Slice:
         return concluding_slice(self._world, self, connection, self._graphs)

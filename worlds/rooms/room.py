@@ -25,6 +25,11 @@ class Room:
     def _written(self) -> Connection:
         return self._world._written
 
+    def _sight(self) -> Self | None:
+        """The room of the world in which most verbs that read are asked first; None where it is this one."""
+        world = self._world._sight()
+        return None if world is None else getattr(world, self._name)
+
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that the world's view does not allow."""
         self._world._require(what)

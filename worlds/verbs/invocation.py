@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from worlds.core.views.seen import UnseenError
+from worlds.errors import WorldsError
 from worlds.graph.query.running import Interruptible, works
 from worlds.sql.drivers import ended_by
 from worlds.sql.retry import retried
@@ -18,6 +20,14 @@ V = TypeVar("V")  # also a method whose type depends on `dry_run`
 
 AT_ONCE = {"transaction", "only", "at", "as_of", "memory", "interrupt", "refresh", "close"}
 """Verbs that do no work which could be stopped, or give an object that does it."""
+
+
+SIGHTED = {
+    *("search", "search_sql", "context", "resolve", "describe", "labels", "schema", "count"),
+    *("entities.similar", "entities.resolve_all", "entities.neighbourhood", "entities.paths", "entities.mentions"),
+    *("entities.tree", "entities.members", "questions.brief", "sources.chunk", "graphs"),
+}
+"""Verbs that a scope asks of its world's own database, and of its slice where that does not tell."""
 
 
 def verb(verb: V, room: str = "") -> V:
@@ -32,7 +42,7 @@ def verb(verb: V, room: str = "") -> V:
     if not reads:
         method = allowed(about.name, retried(method) if about.retried else method)
     elif about.name not in AT_ONCE:
-        method = stoppable(method)
+        method = stoppable(sighted(method) if about.name in SIGHTED else method)
     if about.options.get("graphs") is WITHIN:
         method = within(method)
     return typed(about, method)  # type: ignore[no-any-return]  # the same signature
@@ -67,6 +77,19 @@ def within(verb: F) -> F:
         if graphs is None:
             return verb(world, *arguments, **options)
         return getattr(world._through(graphs), verb.__name__)(*arguments, **options)
+
+    return asked  # type: ignore[return-value]  # the same signature
+
+
+def sighted(verb: F) -> F:
+    """The verb, which a scope asks of its world's own database if it can; errors are told by the slice."""
+
+    @functools.wraps(verb)
+    def asked(world: Any, *arguments: Any, **options: Any) -> Any:
+        with contextlib.suppress(UnseenError, WorldsError, ValueError, TypeError):
+            if (there := world._sight()) is not None:
+                return verb(there, *arguments, **options)
+        return verb(world, *arguments, **options)
 
     return asked  # type: ignore[return-value]  # the same signature
 

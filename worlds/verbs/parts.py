@@ -129,6 +129,10 @@ class Parts:
         def _written(self) -> Connection:
             """The connection by which it is written."""
 
+    def _sight(self) -> Any:
+        """The world in which most verbs that read are asked first; None where it is this one."""
+        return None
+
     def _through(self, graphs: object) -> Any:
         """The world as seen through some of its graphs."""
         return self.only(graphs=graphs)

@@ -178,7 +178,7 @@ class WorldSearch:
             mode="text" if plan is None else "hybrid" if prepared.match is not None else "vector",
             plan=None if plan is None else plan.name,
             reason="no vector leg" if plan is None else plan.reason,
-            eligible=None if prepared.eligible is None else prepared.eligible.passages,
+            eligible=prepared.eligible.passages if prepared.eligible is not None and request.filter.any else None,
             compared=None if plan is None else plan.compared,
             match=prepared.match,
             words=prepared.words,

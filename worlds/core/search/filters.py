@@ -82,9 +82,14 @@ class Eligible:
 
     chunks: Ids
     vectors: Ids  # of those chunks that have one
-    passages: int  # distinct texts of the chunks; those that have one vector, as in other cases, count once
+    _pending: Callable[[], int] = field(repr=False)  # counts the distinct texts of those that have none
     _include: _Resolved = field(repr=False)
     _excluded: tuple[_Resolved, ...] = field(repr=False)
+
+    @cached_property
+    def passages(self) -> int:
+        """Distinct texts of the chunks; those that have one vector, as in other cases, count once."""
+        return len(self.vectors) + self._pending()
 
     @cached_property
     def mask(self) -> bytes:
@@ -150,6 +155,13 @@ class Filters:
         self._notice(state)
         return _kept(self._recent, filter_, lambda: self.resolve(filter_, limits))
 
+    masked = False
+    """Whether there are texts that no search may find."""
+
+    def shown(self) -> Ids | None:
+        """The chunks that any search may find, ascending; None for all."""
+        return None
+
     def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object, limits: Limits | None) -> Ids:
         """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
         self._notice(state)
@@ -189,7 +201,7 @@ class Filters:
 
     def citable(self) -> Eligible:
         """The quads that a hit may cite without a filter: all quads except literals of predicates that are not text."""
-        return Eligible(_NO_IDS, _NO_IDS, 0, _Resolved(), self._not_text())
+        return Eligible(_NO_IDS, _NO_IDS, int, _Resolved(), self._not_text())
 
     @property
     def policy(self) -> TextPolicy:
@@ -281,7 +293,7 @@ class Filters:
         by_subjects = include.predicates is include.graphs is None and not any(item.on_quads for item in excluded)
         tables = self._tables(include, quads=on_quads, by_subjects=by_subjects)
         chunks, vectors = [_NO_IDS], [_NO_IDS]
-        whole = Eligible(_NO_IDS, _NO_IDS, 0, include, excluded)
+        whole = Eligible(_NO_IDS, _NO_IDS, int, include, excluded)
         for table in tables:
             if len(table) == 5:
                 table = table[:, whole.admits(table[2], table[3], table[4])]
@@ -300,8 +312,10 @@ class Filters:
         keep = self._in_languages(chunk, include.languages, excluded)
         chunk, vector = chunk[keep], vector[keep]
         embedded, pending = distinct(vector[vector > 0]), chunk[vector == 0]
-        texts = self._connection.value(_SQL["distinct_texts"], (json_ids(pending),)) if len(pending) else 0
-        return Eligible(chunk, embedded, len(embedded) + texts, include, excluded)
+        return Eligible(chunk, embedded, partial(self._distinct_texts, pending), include, excluded)
+
+    def _distinct_texts(self, chunks: Ids) -> int:
+        return int(self._connection.value(_SQL["distinct_texts"], (json_ids(chunks),))) if len(chunks) else 0
 
     def _tables(self, include: _Resolved, *, quads: bool, by_subjects: bool) -> Iterable[Any]:
         """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two.

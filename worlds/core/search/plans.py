@@ -55,13 +55,13 @@ class Plans:
             most = EXACT if len(codes) else EXACT_WITHOUT_CODES
             count = len(eligible.vectors)
             if count <= most or request.plan == "exact":
-                reason = "as asked" if request.plan == "exact" else f"{count:,} eligible vectors are at most {most:,}"
+                reason = "as asked" if request.plan == "exact" else f"{count:,} vectors are few"
                 return self._exact(request.vector, reason, eligible.vectors, eligible)
         codes.refresh(state[1], state[2])
         total = len(codes)
         if eligible is None:
             if request.plan == "exact" or (request.plan == "auto" and total <= EXACT):
-                reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are at most {EXACT:,}"
+                reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are few"
                 return self._exact(request.vector, reason, codes.ids, None)
             if request.plan == "auto" and total >= INDEX_FROM and self._indexed:
                 return self._index(depth, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")

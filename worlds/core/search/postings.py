@@ -26,7 +26,6 @@ from worlds.sql.bound_values import integers
 from worlds.sql.connection import Connection
 
 _SQL = statements("postings.sql")
-_BYTES = bytes(range(256))
 _K1, _B = 1.2, 0.75
 MOST = 12_000_000  # postings that are kept, of twelve bytes each,
 MORE = 4  # unless as many for each chunk are more
@@ -118,7 +117,6 @@ class PostingLists:
         self._state: TextState | None = None
         self._held: OrderedDict[str, Postings] = OrderedDict()
         self._total = 0  # postings held
-        self._lengths: NDArray[np.float64] = np.empty(0)  # [chunk id], tokens
         self._norms: NDArray[np.float64] = np.empty(0)  # [chunk id], what a length adds to BM25's denominator
         self._tokenizer: Tokenizer | None = None
 
@@ -147,19 +145,10 @@ class PostingLists:
         state = self._frequencies.agree()
         if state == self._state:
             return
-        before = self._state
-        if before is None or before[2:] != state[2:]:
-            self._lengths = np.empty(0)  # otherwise they stay right, as no id is given twice
+        if self._state is None or self._state.tokenized != state.tokenized:
             self._tokenizer = Tokenizer(state.tokenized)
-        known = len(self._lengths)
-        lengths = np.zeros(state.last + 1)
-        lengths[:known] = self._lengths
-        chunks, tokens = self._connection.columns(_SQL["lengths"], _SQL["lengths"].bind(bytes=_BYTES, after=known - 1))
-        least = np.concatenate([chunks, tokens]).min(initial=0)
-        if len(chunks) != len(tokens) or least < 0 or chunks.max(initial=0) > state.last:
-            raise IntegrityError("the full-text index is damaged: compact() builds it anew")
-        lengths[chunks] = tokens
-        self._lengths = lengths
+        self._frequencies.read_lengths(state)
+        lengths = self._frequencies.lengths
         average = self._average or self._frequencies.corpus(()).average
         shares = np.arange(lengths.max(initial=0) + 1) / average
         self._norms = (_K1 * (1 - _B + _B * shares**self._length))[lengths.astype(np.intp)]
@@ -193,6 +182,8 @@ class PostingLists:
             ends = np.append(np.flatnonzero(places[1:] != places[:-1]) + 1, len(places)) if len(places) else places
             counts = np.diff(ends, prepend=0).astype(np.float64)
             chunks = places[ends - 1]
+            if (mask := self._frequencies.mask) is not None:
+                counts, chunks = counts[mask[chunks]], chunks[mask[chunks]]
             values = (counts * (_K1 + 1)) / (counts + self._norms[chunks])
             found[term] = Postings(chunks.astype(np.int32), values)
             self._frequencies.note(term, len(counts))

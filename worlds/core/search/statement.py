@@ -35,6 +35,7 @@ LISTS = True  # whether words are found by posting lists in memory, where these 
 _KINDS = 4  # of posting lists that are kept: by what a length counts, and by the average
 _DEEPER = 4  # times as many nearest vectors, where turns lean on the turn before
 _BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
+_PHRASES = re.compile(r'"[^"]+"\*?(?: OR "[^"]+"\*?)*')  # which FTS5 finds sooner, but counts among all texts
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"|[\w\x1a\x80-\U0010ffff]+')  # or a word by itself
 _SHOWN = 200  # characters of an expression that an error repeats
 _NO_COLUMN = re.compile(r"no such column: ([^)]*)")
@@ -145,7 +146,7 @@ class SearchStatements:
         self._filters = filters
         self._plans = plans
         self._fields = fields
-        self._frequencies = Frequencies(connection)
+        self._frequencies = Frequencies(connection, filters.shown)
         self._lists = lru_cache(_KINDS)(partial(PostingLists, connection, self._frequencies))
         self.languages = WorldLanguages(connection, filters)
 
@@ -219,7 +220,8 @@ class SearchStatements:
                 if not here:
                     relevance = self._relevance(request, match, terms, excluded, everywhere)
                     with checked(request):
-                        best = _Best(relevance, request, depth, eligible, turns)
+                        every = self._filters.masked and not request.filter.any  # of the texts that the lists have
+                        best = _Best(relevance, request, depth, None if every else eligible, turns)
                         texts = best.texts
                         if completed and request.fusion == "relative" and terms:
                             corpus = everywhere or self._frequencies.corpus(terms)
@@ -327,8 +329,9 @@ class SearchStatements:
             return None, [], [], frozenset()
         if request.syntax != "words":
             asked = _fts5(request.text, apart=self._filters.policy.tokenizer != "trigram")
-            beginnings = request.mode == "text" and _BEGINNINGS.fullmatch(asked)
-            return asked, asked.split(" OR ") if beginnings else [], [], frozenset()
+            listed = _PHRASES if self._filters.masked else _BEGINNINGS
+            terms = asked.split(" OR ") if request.mode == "text" and listed.fullmatch(asked) else []
+            return asked, terms, [], frozenset()
         languages = spoken(request, [self.languages]) if request.languages is None else request.languages
         terms, excluded = read_in(request.text, self._filters.policy.tokenizer, languages)
         return expression(terms, excluded), terms, excluded, languages

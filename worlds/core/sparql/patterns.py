@@ -41,7 +41,8 @@ class SubjectPatterns:
             wide=self._index.forms.wide,
         )
         try:
-            found = self._index.apart(lambda store: begin(store, query, self._running, self._index.merging))
+            asked = self._seen(query)
+            found = self._index.apart(lambda store: begin(store, asked, self._running, self._index.merging))
         except QueryTimeout:
             raise
         except QueryError as error:
@@ -59,6 +60,10 @@ class SubjectPatterns:
         if not subjects and _only_filters(query):
             raise FilterError(f"where has to bind ?subject before a FILTER, as ?subject ?p ?o does: {pattern!r}")
         return subjects
+
+    def _seen(self, query: Query) -> Query:
+        """The query as the index answers it."""
+        return query
 
 
 def _only_filters(query: Query) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
@@ -27,6 +28,7 @@ from worlds.sql.index_rebuild import without
 
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
+_FILTERS = statements("filters.sql")
 _BATCH = 5000
 _TERM = (1 << 32) - 1  # the lower bits of a whole text's chunk, as `insert_whole_chunks` takes it
 _DEFAULT = TextPolicy()
@@ -78,6 +80,8 @@ class ChunkStore(Follower):
         self._dictionary = dictionary
         self._policy: tuple[str | None, TextPolicy] = (None, _DEFAULT)
         self._ahead: Ahead | None = None
+        self.known: Callable[[str], list[tuple[Any, ...]]] | None = None
+        """Gives the chunks, by their rows, that literals are cut into, by their ids; None where they are to be cut."""
         self.words = Words(connection, lambda: self.policy)
         self.profiles = Profiles(connection, dictionary)
 
@@ -230,6 +234,8 @@ class ChunkStore(Follower):
     def _chunk(self, terms: Ids, *, any_datatype: bool) -> int:
         if not len(terms):
             return 0
+        if self.known is not None:
+            return self.insert([row for ids in batches(terms) for row in self.known(ids)])
         policy = self.policy
         iris = sorted(policy.text_datatypes)
         known = dict(zip(iris, self._dictionary.find([ox.NamedNode(iri) for iri in iris]), strict=True))
@@ -339,6 +345,22 @@ class ChunkStore(Follower):
                 self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
         self.words.remember(reader)
         return len(chunks)
+
+    def insert(self, rows: list[tuple[Any, ...]]) -> int:
+        """Insert chunks that have their numbers; gives how many."""
+        if rows and min(row[0] for row in rows) <= self._connection.value(_FILTERS["last_chunk"]):
+            self._connection.run(
+                _SQL["add_to_meta"], ("readings", 1)
+            )  # who knows chunks up to a number reads them anew
+        self._connection.insert("INSERT INTO chunks (id, term, start, end, text, segmented)", rows)
+        return len(rows)
+
+    def delete(self, chunks: Iterable[int]) -> Cut:
+        """Delete chunks by their numbers."""
+        ids = json_ids(chunks)
+        orphans = {vector for (vector,) in self._connection.rows(_SQL["vectors_of_chunks"], (ids,))}
+        self._connection.run(_SQL["delete_chunks"], (ids,))
+        return Cut(orphans=orphans)
 
     def _drop(self, objects: Ids) -> Cut:
         """Remove the chunks of literals that no quad holds as text any longer."""

@@ -213,7 +213,8 @@ class Embeddings:
                     count_tokens=lambda text: count_tokens(embedder, text),
                 )
                 self.retired.retire(cut.orphans)
-                self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+                for counter in ("embedding_changes", "recuts"):
+                    self._connection.run(_SQL["add_to_meta"], (counter, 1))
         return fitting
 
     def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:

@@ -31,21 +31,27 @@ class Borrowing:
     """
 
     def __init__(
-        self, stored: Mapping[str, object], embedder: Embedder | None, known: Known, made: Made | None = None
+        self,
+        stored: Mapping[str, object],
+        embedder: Embedder | None,
+        known: Known,
+        made: Made | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
-        """`made` is called with the vectors that the embedder computes."""
+        """`made` is called with the vectors that the embedder computes; `whole` lets no text be too long."""
         self._embedder = embedder
         self._known = known
         self._made = made
         self.name = str(stored["name"])
         self.dimension = int(str(stored["dimension"]))
         self.fingerprint = str(stored["fingerprint"])
-        self.max_tokens = _ANY if embedder is None else embedder.max_tokens
+        self.max_tokens = _ANY if embedder is None or whole else embedder.max_tokens
         self.blank = 0
 
     def count_tokens(self, text: str) -> int:
         """How many of `max_tokens` the text takes; without an embedder, nothing is too long."""
-        return 0 if self._embedder is None else count_tokens(self._embedder, text)
+        return 0 if self.max_tokens == _ANY or self._embedder is None else count_tokens(self._embedder, text)
 
     def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
         """One row a text, in the order given: [n, dimension]."""

@@ -15,48 +15,46 @@ import pyoxigraph as ox
 
 from worlds.core.core import Core
 from worlds.core.quads.dataset import DefaultGraphSetting, default_graph
-from worlds.core.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, json_ids
+from worlds.core.quads.dictionary import DEFAULT_GRAPH, json_ids
 from worlds.core.sparql.index import Progress
 from worlds.core.sparql.notes import Notes
+from worlds.core.sparql.patterns import SubjectPatterns
 from worlds.core.sparql.queries import Queries
+from worlds.core.views.seen import SeenCore, UnseenError
 from worlds.errors import QueryError, WorldsError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.evaluation import Found
 from worlds.graph.query.query import Query
 from worlds.graph.search.rewriting import mentions_search
-from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName
-from worlds.sql import OWN_GRAPHS, statements
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
 
-_SQL = statements("scopes.sql")
+_SQL = statements("queries.sql")
 _FEW = 3  # graphs, of which a list costs a query little; ten cost a join twice what one costs
 _makes_triples = re.compile(r"\b(?:CONSTRUCT|DESCRIBE)\b", re.IGNORECASE).search  # it tells all prefixes
 Known: TypeAlias = tuple[Mapping[str, str], DefaultGraphSetting]
 """Prefixes, and what the default graph is."""
-_prefixes_of = re.compile(r"([\w.-]*):").findall
 
 
 class Dataset:
     """The graphs of a scope within its world's index."""
 
-    def __init__(self, world: Core, own: Core, graphs: Sequence[GraphName]) -> None:
+    def __init__(self, world: Core, own: Core, seen: SeenCore) -> None:
         self._world = world
         self._own = own
-        self._graphs = tuple(graphs)
-        self._index = DatasetIndex(world, own, self._graphs)
+        self._seen = seen
+        self._index = DatasetIndex(world, own, seen)
         notes = IndexNotes(own, self._index.part)
         self._queries: Queries = own.asking(DatasetQueries, world, self._index, notes)
-        self._used: set[tuple[str, str]] = set()  # prefixes and their IRIs that stand in the scope for sure
-        self._since: object = None  # of what was purged or forgotten when they were found
 
     @staticmethod
     def possible(graphs: Sequence[GraphName]) -> bool:
         """Whether a scope is asked so."""
-        return len(graphs) <= _FEW and not any(getattr(graph, "value", None) in OWN_GRAPHS for graph in graphs)
+        return len(graphs) <= _FEW
 
     def answer(
         self, text: str, query: Callable[[Known], Query], progress: Progress | None
@@ -83,28 +81,10 @@ class Dataset:
         if self._own.connection.in_transaction or mentions_search(text) or _makes_triples(text):
             return None
         world = self._world
-        with world.connection.lock, world.connection.snapshot():
-            since = tuple(map(world.connection.meta, ("history_from", "purges")))
-            if since != self._since:
-                self._since, self._used = since, set()
-            declared = world.namespaces.declared
-            named = {prefix: declared[prefix] for prefix in _prefixes_of(text) if prefix in declared}
-            if named.get("w", NAMESPACE) != NAMESPACE:
-                del named["w"]
-            if not all(self._uses(prefix, iri) for prefix, iri in named.items()):
-                return None
+        with world.connection.lock, world.connection.snapshot(), contextlib.suppress(UnseenError):
+            named = self._seen.namespaces.among(text)
             return {**WELL_KNOWN_PREFIXES, **named}, default_graph(world.connection)
-
-    def _uses(self, prefix: str, iri: str) -> bool:
-        """Whether a term of the scope surely begins with a prefix's IRI."""
-        if (prefix, iri) not in self._used:
-            named = any(isinstance(name, ox.NamedNode) and name.value.startswith(iri) for name in self._graphs)
-            statement = _SQL["iri_begins"]
-            given = statement.bind(iri=iri, graphs_json=self._index.numbers)
-            if not (named or self._world.connection.value(statement, given)):
-                return False
-            self._used.add((prefix, iri))
-        return True
+        return None
 
     def _holds(self, query: Query) -> bool:
         """Whether a query names no graph as its dataset that the world has outside of the scope."""
@@ -112,7 +92,7 @@ class Dataset:
             default, named = query.dataset()
         except QueryError:  # which the slice tells
             return False
-        others = {*(default or ()), *(named or ())} - set(self._graphs)
+        others = {*(default or ()), *(named or ())} - set(self._seen.names)
         store = self._index.store()
         return not any(isinstance(one, ox.DefaultGraph) or store.contains_named_graph(one) for one in others)
 
@@ -120,11 +100,12 @@ class Dataset:
 class DatasetIndex:
     """The world's index, as the queries of a scope ask it."""
 
-    def __init__(self, world: Core, own: Core, graphs: Sequence[GraphName]) -> None:
+    def __init__(self, world: Core, own: Core, seen: SeenCore) -> None:
         self._world = world
         self._own = own
-        self._default = [DEFAULT_GRAPH] if DEFAULT_GRAPH in graphs else []
-        self._names = [name for name in graphs if not isinstance(name, ox.DefaultGraph)]
+        self._seen = seen
+        self._default = [DEFAULT_GRAPH] if DEFAULT_GRAPH in seen.names else []
+        self._names = [name for name in seen.names if not isinstance(name, ox.DefaultGraph)]
         self._forms: LexicalForms | None = None
         self._state: object = None  # of the world, when the forms were read
         self.merging = world.sparql.merging
@@ -137,12 +118,6 @@ class DatasetIndex:
     def view_lock(self) -> contextlib.AbstractContextManager[Any]:
         """The scope's lock."""
         return self._own.connection.lock
-
-    @property
-    def numbers(self) -> str:
-        """The ids of the scope's graphs that the world has, as JSON."""
-        found = [number for number in self._world.dictionary.find(self._names) if number is not None]
-        return json_ids([*found, *([DEFAULT_GRAPH_ID] if self._default else [])])
 
     @property
     def count(self) -> int:
@@ -163,9 +138,7 @@ class DatasetIndex:
     def _is_used(self, terms: Sequence[Any]) -> list[bool]:
         numbers = self._world.dictionary.find(terms)
         known = json_ids([number for number in numbers if number is not None])
-        statement = _SQL["objects_among"]
-        rows = self._world.connection.rows(statement, statement.bind(ids_json=known, graphs_json=self.numbers))
-        used = {number for (number,) in rows}
+        used = {number for (number,) in self._seen.connection.rows(_SQL["objects"], (known,))}
         return [number in used for number in numbers]
 
     @contextlib.contextmanager
@@ -187,6 +160,15 @@ class DatasetIndex:
     def part(self) -> StorePart:
         """The scope's quads of the store."""
         return StorePart(self.store(), [*self._default, *self._names])
+
+
+class DatasetPatterns(SubjectPatterns):
+    """Evaluates the patterns of a scope over its world's index."""
+
+    _index: Any
+
+    def _seen(self, query: Query) -> Query:
+        return self._index.seen(query)  # type: ignore[no-any-return]
 
 
 class StorePart:

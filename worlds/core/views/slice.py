@@ -22,6 +22,7 @@ from worlds.core.quads.delta import Delta
 from worlds.core.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches, hash_of
 from worlds.core.quads.rows import difference, distinct, find_quads, unique_quads
 from worlds.core.views.borrowed_vectors import Borrowing, known_vectors
+from worlds.core.views.seen import SeenCore, sources_of
 from worlds.errors import EmbedderError, ReadOnlyError
 from worlds.graph.terms import GraphName, to_oxigraph
 from worlds.sql import Statement, schema, statements
@@ -31,7 +32,6 @@ from worlds.sql.index_rebuild import without
 
 _SQL = statements("scopes.sql")
 _QUERIES = statements("queries.sql")
-_SOURCES = statements("sources.sql")
 _PAGE = 50_000  # rows
 _BATCH = 5000  # rows a statement
 _BULK = 20_000  # quads from which on making the indexes anew pays
@@ -109,9 +109,11 @@ class Slice:
         connection: ViewConnection,
         graphs: Sequence[GraphName],
         proposal: Callable[[int], Any],
+        seen: SeenCore | None = None,
     ) -> None:
-        """`proposal` returns a proposal of the world by its number."""
+        """`proposal` returns a proposal of the world by its number; `seen` is the scope in the world's own database."""
         self._world = world
+        self._seen = seen
         self._proposal = proposal
         self._own = own
         self._connection = connection
@@ -132,6 +134,8 @@ class Slice:
         self._prefixes: dict[str, str] = {}
         self._blank = False  # whether texts have no vector that the world had none for
         self._embedded: object = None  # how often the world's vectors had changed then
+        self._alike = False  # whether its chunks are the world's, with their ids
+        self._recuts: object = None  # how often texts were cut anew for an embedder
         self.partial: set[int] = set()  # revisions that touched other graphs, too
 
     def require(self, quads: Ids) -> None:
@@ -169,9 +173,10 @@ class Slice:
 
     def _continues(self) -> bool:
         """Whether the world is a later state of the one that was followed last."""
-        if self._uncertain:
-            return False
         base = self._world.connection
+        alike = self._seen is not None and self._seen.alike
+        if self._uncertain or alike != self._alike or base.meta("recuts") != self._recuts:
+            return False
         if self._blank and base.meta("embedding_changes") != self._embedded:
             return False
         recorded = base.row(_SQL["revision"], (self._revision,))
@@ -189,6 +194,9 @@ class Slice:
         """Copy the world's changes into the slice; False, and nothing kept, if it would differ from the world."""
         base, own = self._world.connection, self._connection
         followers = self._own.followers
+        if self._recorded is None:
+            self._alike, self._recuts = self._seen is not None and self._seen.alike, base.meta("recuts")
+            self._own.chunks.known = self._chunks if self._alike else None
         try:
             added, gone = self._read()
             with own.transaction():
@@ -205,6 +213,8 @@ class Slice:
                 self._copy_proposals()
                 if len(delta.added) or len(delta.removed):
                     followers.apply(delta)
+                if self._alike and self._recorded is not None:
+                    self._renumber(distinct(np.concatenate([added[:, 3], gone[:, 2]])))
                 last = own.value(_QUERIES["last_revision"])
             followers.committed(last)
         except BaseException as error:
@@ -264,6 +274,8 @@ class Slice:
         values = {name: base.meta(name) for name in _COPIED}
         self.last_term = base.value(_QUERIES["last_term"])
         values |= {"last_term": self.last_term, "vector_index": 0}
+        if self._alike and self._seen is not None:
+            values |= {name: self._seen.connection.meta(name) for name in ("languages", "stems")}
         for name, value in values.items():
             if value is not None and own.meta(name) != value:
                 own.run(_QUERIES["set_meta"], (name, value))
@@ -272,6 +284,23 @@ class Slice:
         if base.meta("policy") != self._adopted:
             self._own.embeddings.retired.retire(self._own.chunks.adopt(self._world.chunks.policy).orphans)
             self._adopted = base.meta("policy")
+
+    def _chunks(self, literals: str) -> list[Row]:
+        """The world's chunks of literals, given by their ids, as far as the slice has none of them."""
+        here = {row[1] for row in self._connection.rows(_SQL["chunks_of_literals"], (literals,))}
+        rows = self._world.connection.rows(_SQL["chunks_of_literals"], (literals,))
+        return [row for row in rows if row[1] not in here] if here else rows
+
+    def _renumber(self, literals: Ids) -> None:
+        """Give the chunks of literals the numbers that the world gave them, where it dropped the texts meanwhile."""
+        for ids in batches(literals):
+            here = {row[0]: row for row in self._connection.rows(_SQL["chunks_of_literals"], (ids,))}
+            there = self._world.connection.rows(_SQL["chunks_of_literals"], (ids,))
+            stale = here.keys() - {row[0] for row in there}
+            if stale:
+                terms = {here[number][1] for number in stale}
+                self._own.embeddings.retired.retire(self._own.chunks.delete(stale).orphans)
+                self._own.chunks.insert([row for row in there if row[1] in terms and row[0] not in here])
 
     def _copy_terms(self, wanted: Ids) -> None:
         """Copy these terms into the slice, with their datatypes and the parts of triple terms."""
@@ -377,13 +406,9 @@ class Slice:
             self._connection.insert("INSERT INTO prefixes (prefix, iri)", list(kept.items()))
 
     def _copy_sources(self) -> None:
-        """Copy the names and kinds, but not the places, of the sources of the scope's graphs."""
+        """Copy the sources of the scope's graphs."""
         base, own = self._world.connection, self._connection
-        rows = [
-            (name, kind, "", graph, hash_of(graph), json.dumps({"base": json.loads(options)["base"]}), "{}")
-            for name, kind, _, graph, options, _ in base.rows(_SOURCES["sources"])
-            if self.has(ox.NamedNode(graph))
-        ]
+        rows = [(*row[:4], hash_of(row[3]), *row[4:]) for row in sources_of(base, self._graphs)]
         if rows != self._sources:
             self._sources = rows
             own.run("DELETE FROM sources")
@@ -425,7 +450,7 @@ class Slice:
         if stored is None or (own.stored is not None and not own.pending()):
             return
         fitting = embedder if embedder and source.fits(embedder) else None
-        borrowing = Borrowing(stored, fitting, partial(known_vectors, self._world.connection))
+        borrowing = Borrowing(stored, fitting, partial(known_vectors, self._world.connection), whole=self._alike)
         with contextlib.suppress(EmbedderError):  # the texts stay pending, and are found by words
             own.adopt(borrowing)
             own.embed(borrowing)
