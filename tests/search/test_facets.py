@@ -18,14 +18,14 @@ EX = "http://example.org/"
 @pytest.fixture(params=[None, HashingEmbedder()], ids=["words", "vectors"])
 def world(request: pytest.FixtureRequest) -> Iterator[worlds.World]:
     with worlds.open(embedder=request.param) as world:
+        quads: list[Any] = [(EX + "other", EX + "says", '"nothing of the sort"')]
         for number in range(30):
             tag = ("en", "de", "")[number % 3]
             text = f'"kite number {number}"' + (f"@{tag}" if tag else "")
             graph = [EX + "g"] if number % 2 else []
-            world.add(
-                [(f"{EX}{number}", EX + "says", text, *graph), (f"{EX}{number}", "rdf:type", EX + f"T{number % 5}")]
-            )
-        world.add([(EX + "other", EX + "says", '"nothing of the sort"')])
+            quads.append((f"{EX}{number}", EX + "says", text, *graph))
+            quads.append((f"{EX}{number}", "rdf:type", EX + f"T{number % 5}"))
+        world.add(quads)
         yield world
 
 

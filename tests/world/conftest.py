@@ -29,14 +29,17 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     assert files_of(path) == {"world.db"}
 
 
+@pytest.fixture(scope="module")
+def before(birds: World) -> tuple[object, object]:
+    """The state of the world and its files."""
+    return state(birds), files_of(Path(birds.path))
+
+
 @pytest.fixture
-def kept(birds: World) -> Iterator[Any]:
-    """The same, looked at before and after; of no type, so that wrong ones can be given to it."""
-    before = state(birds)
-    files = files_of(Path(birds.path))
+def kept(birds: World, before: tuple[object, object]) -> Iterator[Any]:
+    """The same, looked at after each test; of no type, so that wrong ones can be given to it."""
     yield birds
-    assert state(birds) == before
-    assert files_of(Path(birds.path)) == files
+    assert (state(birds), files_of(Path(birds.path))) == before
     assert len(birds.search("kite", mode="text")) == 1
     assert birds.query("ASK { ?s ex:p 'Rotmilan'@de }") is True
     assert birds.query("ASK { ?s ?p 'a new text' }") is False
