@@ -65,7 +65,7 @@ def in_workers(folder: Path, code: str) -> str:
 
 
 def test_it_answers_while_its_processes_start_and_says_when_they_are_there(kb: Path) -> None:
-    paths = in_workers(kb.parent, "import time; time.sleep(2)")
+    paths = in_workers(kb.parent, "import time; time.sleep(1)")
     with (
         served(kb, "--readers", "1", "--allow-writes", wait=False, environment={"PYTHONPATH": paths}) as server,
         server.client() as client,

@@ -17,6 +17,7 @@ import pytest
 import worlds
 from tests.support.drivers import PLANS, RECALL, native
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from worlds import OpenError, World, WorldsError
 from worlds.records import Solutions
 
@@ -188,9 +189,7 @@ def test_what_killed_backups_left_is_cleared(path: Path, tmp_path: Path) -> None
     while not [name for name in names(folder) if name.endswith(".part")]:
         for name in names(folder):
             (folder / name).unlink()
-        child = subprocess.Popen(
-            [sys.executable, "-c", BACKUPS, str(path), str(folder)], stdout=subprocess.PIPE, text=True
-        )
+        child = Forked([sys.executable, "-c", BACKUPS, str(path), str(folder)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
         time.sleep(random.random() / 10)
@@ -226,7 +225,7 @@ def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         fill(world)
         first = len(world)
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        writer = Forked([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "begin\n"
         counts: list[int] = []
@@ -269,7 +268,7 @@ def test_ctrl_c_leaves_complete_backups_only(path: Path, tmp_path: Path) -> None
         fill(world)
     folder = tmp_path / "backups"
     folder.mkdir()
-    child = subprocess.Popen(
+    child = Forked(
         [sys.executable, "-c", BACKUPS, str(path), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -17,6 +17,7 @@ import worlds
 from tests.support import tables
 from tests.support.drivers import NATIVE, PLANS, RECALL, native
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from worlds import ReadOnlyError, World, WorldsError
 from worlds.records import TextPolicy
 
@@ -278,7 +279,7 @@ def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
         world.file.compact()
         took = time.monotonic() - began
     for attempt in range(4):
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+        child = Forked([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
         time.sleep(took * (attempt + 0.5) / 4)

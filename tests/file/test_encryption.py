@@ -19,7 +19,7 @@ KEY = "a secret"
 # Watches the files that a process has open, those without a name included, for a word in plain text or in its files of
 # SQLite. Another process may read them at any time; so does this one, all the while.
 WATCH = """
-import glob, os, sys
+import glob, os, sys, time
 pid, word, seen = sys.argv[1], sys.argv[2].encode(), set()
 print("ready", flush=True)
 while os.path.exists(f"/proc/{pid}/fd"):
@@ -36,6 +36,7 @@ while os.path.exists(f"/proc/{pid}/fd"):
             seen.add(name.removeprefix(sys.argv[3]).split(" ")[0])
     if os.path.exists(sys.argv[4]):
         break
+    time.sleep(0.005)
 print(" ".join(sorted(seen)) or "nothing", flush=True)
 """
 WORK = """

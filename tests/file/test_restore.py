@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import worlds
+from tests.support import forking
 from tests.support.embedder import HashingEmbedder
+from tests.support.forking import Forked
 from worlds import OpenError, ReadOnlyError, World, WorldsError
 
 CHILD = """
@@ -30,7 +32,7 @@ with worlds.open(sys.argv[1], embedder=None) as world:
 
 def child(path: Path, writes: int) -> subprocess.Popen[str]:
     """A process that has the world open, and written to it."""
-    process = subprocess.Popen(
+    process = Forked(
         [sys.executable, "-c", CHILD, str(path), str(writes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
@@ -219,9 +221,9 @@ def test_a_restore_that_is_killed_leaves_the_one_world_or_the_other(tmp_path: Pa
     with worlds.open(path, **how) as world:
         world.add([(f"urn:old{n}", "urn:p", f'"{"old " * 900}"') for n in range(20)])
     left = f"import os, worlds; w = worlds.open({str(path)!r}, embedder=None, encryption_key={key or None!r}); "
-    subprocess.run([sys.executable, "-c", left + "w.add([('urn:old', 'urn:p', '\"acknowledged\"')]); os._exit(9)"])
+    forking.run([sys.executable, "-c", left + "w.add([('urn:old', 'urn:p', '\"acknowledged\"')]); os._exit(9)"])
     assert Path(f"{path}-wal").stat().st_size
-    dead = subprocess.run([sys.executable, "-c", RESTORE, backup, path, key, stage], capture_output=True, text=True)
+    dead = forking.run([sys.executable, "-c", RESTORE, backup, path, key, stage], text=True)
     assert (dead.returncode, dead.stdout) == (-signal.SIGKILL, ""), dead.stderr
     with worlds.open(path, **how) as world:
         assert world.check().ok

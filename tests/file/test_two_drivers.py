@@ -82,7 +82,7 @@ def test_any_sequence_of_writes_leaves_the_same_world_whichever_driver_does_each
     processes: Processes, tmp_path: Path, long: bool
 ) -> None:
     done = 0
-    for number in range(1000 if long else 6):
+    for number in range(1000 if long else 3):
         chance = random.Random(number)
         steps = [("add", chance.random()), *((name, chance.random()) for name in chance.choices(list(STEPS), k=7))]
         one, mixed = ((tmp_path / f"{number}" / name / "world.db") for name in ("one", "mixed"))

@@ -15,6 +15,7 @@ import pytest
 
 import worlds
 from tests.support.command_line import ok
+from tests.support.forking import SERVE, Forked
 from tests.support.mcp_clients import Agent, ask, stdio
 from tests.support.primaries import EX, Served, kite, until
 from tests.support.serving import served as http
@@ -50,7 +51,7 @@ def test_a_server_that_follows_another_one_and_forwards_writes(cached: Served) -
         assert "worlds_replica_revision 5.0" in told
         assert float(told.partition("\nworlds_replica_age_seconds ")[2].partition("\n")[0]) < 5
         # Another file takes the replica's place, and the server goes on with that: no reader is told that it is gone.
-        for number in range(8):
+        for number in range(4):
             cached.push(f'<{EX}b> <{EX}p> "green hill{number}" .'.encode(), replace=True)
             until(partial(_hits, client, f"hill{number}"))
         assert _updated(client, f"INSERT DATA {{ <{EX}c> <{EX}p> 1 }}")
@@ -70,8 +71,8 @@ def _updated(client: httpx.Client, update: str) -> bool:
 
 
 def test_a_server_by_the_address_alone(cached: Served) -> None:
-    command = [sys.executable, "-m", "worlds", "serve", cached.url, "--port", "0", "--embedder", "none"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", SERVE, "serve", cached.url, "--port", "0", "--embedder", "none"]
+    with Forked(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert f"Serving {cached.name} at" in process.stdout.readline()
         process.terminate()
@@ -143,13 +144,13 @@ def test_a_follower_tells_that_it_cannot_follow_and_goes_on(served: Served, tmp_
     replica = tmp_path / "down.db"
     environment = {**os.environ, TOKEN: served.token()}
     command = [sys.executable, "-m", "worlds", "remote", "follow", "http://127.0.0.1:9/kb", str(replica)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with Forked(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         assert "cannot be reached" in process.stderr.readline()
         assert process.poll() is None
         process.terminate()
     command[-2:] = [served.url, str(tmp_path / "up.db")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with Forked(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         assert "follows" in process.stdout.readline()
         process.terminate()

@@ -17,11 +17,13 @@ import pytest
 
 import worlds
 from tests.support.command_line import words
+from tests.support.forking import SERVE, Forked
+from tests.support.forking import run as run_forked
 from tests.support.primaries import EX, ended, sqld_or_skip, until
 from worlds.extras.remote.address import TOKEN
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "server"
-WORLDS = [sys.executable, "-m", "worlds"]
+WORLDS = [sys.executable, "-c", SERVE]
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
@@ -72,7 +74,7 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
         folder = tmp_path / name
         folder.mkdir()
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
+            process = Forked(
                 [*WORLDS, *(replaced.get(part, part) for part in run[name])],
                 cwd=folder,
                 env={**os.environ, "WORLDS_EMBEDDER": "none", **environment},
@@ -84,7 +86,7 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
 
     def told(*arguments: str | Path, cwd: Path = tmp_path) -> str:
         """What a command of the comment prints."""
-        return subprocess.run([*WORLDS, *words(*arguments)], cwd=cwd, capture_output=True, text=True, check=True).stdout
+        return str(run_forked([*WORLDS, *words(*arguments)], cwd=cwd, text=True, check=True).stdout)
 
     with worlds.open(tmp_path / "kb.db", embedder=None) as made:
         made.add([(f"{EX}a", f"{EX}p", '"a red kite"')])

@@ -65,7 +65,7 @@ def test_two_who_remember_at_once_lose_nothing(with_memories: Served) -> None:
 
     def write(world: World, name: str) -> None:
         try:
-            for number in range(6):
+            for number in range(3):
                 world.memory(scope=ANN).retain(f"{name} {number}")
                 world.memory(scope=ANN).retain(f"both {number}", key=str(number))
         except Exception as error:
@@ -79,4 +79,4 @@ def test_two_who_remember_at_once_lose_nothing(with_memories: Served) -> None:
     assert failures == []
     for world in opened:
         world.memory(scope=ANN).world.refresh()
-        assert len(texts(world)) == 18
+        assert len(texts(world)) == 9

@@ -119,8 +119,7 @@ def test_every_single_verb_is_done_anew(served: Served) -> None:
     assert not one.check().problems
 
 
-@pytest.mark.parametrize("own", [False, True], ids=["load", "shapes.load"])
-@pytest.mark.parametrize("listed", [False, True], ids=["a stream", "a list of streams"])
+@pytest.mark.parametrize(("own", "listed"), [(False, False), (True, True)], ids=["a stream", "a list, of shapes"])
 def test_a_stream_that_a_conflict_has_used_up_is_not_taken_for_an_empty_one(
     served: Served, own: bool, listed: bool
 ) -> None:
@@ -222,7 +221,7 @@ def test_a_token_that_may_not_write(served: Served) -> None:
 
 def test_a_follower_that_is_killed_is_started_again(served: Served) -> None:
     w = served.open()
-    for number in range(4):
+    for number in range(2):
         status = served.status()
         kill(status.process)
         if number % 2:

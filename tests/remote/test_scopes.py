@@ -38,7 +38,7 @@ def test_scopes_that_write_at_once_lose_nothing(served: Served) -> None:
 
     def write(scope: worlds.World, name: str) -> None:
         try:
-            for number in range(8):
+            for number in range(4):
                 scope.add([(f"{EX}{name}{number}", f"{EX}p", f'"{name} {number}"')])
         except Exception as error:
             failures.append(error)
@@ -51,4 +51,4 @@ def test_scopes_that_write_at_once_lose_nothing(served: Served) -> None:
     assert failures == []
     for scope in scopes:
         scope.refresh()
-        assert len(scope) == 8
+        assert len(scope) == 4

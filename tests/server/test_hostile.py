@@ -343,7 +343,7 @@ def killed(client: httpx.Client) -> float:
 @pytest.mark.parametrize(
     ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"exclude":', "}"), ('[{"where":', "}]")], ids=str
 )
-@pytest.mark.parametrize("depth", [10, 31, 200, 320, 400, 480, 960, 2000, 12_000])
+@pytest.mark.parametrize("depth", [10, 31, 320, 480, 960, 12_000])
 def test_what_is_nested_deeply_ends_no_process(client: httpx.Client, opening: str, closing: str, depth: int) -> None:
     before = killed(client)
     value = f"{opening * depth}1{closing * depth}"
@@ -451,14 +451,14 @@ def test_large_documents_do_not_hold_the_others_up(tmp_path: Path) -> None:
         for thread in hostile:
             thread.start()
         took = []
-        for _ in range(20):
+        for _ in range(12):
             began = time.monotonic()
             assert client.get("/search", params={"q": "text"}).status_code == 200
             took.append(time.monotonic() - began)
         over.set()
     for thread in hostile:
         thread.join()
-    assert sorted(took)[-3] < 1, took  # the first waits longer: all of the sixteen arrive at once
+    assert sorted(took)[-2] < 1, took  # the first waits longer: all of the sixteen arrive at once
 
 
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n2 ?o . ?p ?q ?r }"
@@ -492,7 +492,7 @@ def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) ->
                 answers[client.request(method, where, **options).status_code] += 1
 
     with (
-        served(path, "--readers", "2", "--most-workers", "4", "--timeout", "8", "--grace", "0") as server,
+        served(path, "--readers", "2", "--most-workers", "4", "--timeout", "4", "--grace", "0") as server,
         server.client(key) as client,
     ):
         place = urlsplit(server.url)
@@ -507,9 +507,9 @@ def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) ->
         hostile = [threading.Thread(target=send, args=(server, number)) for number in range(16)]
         for thread in hostile:
             thread.start()
-        time.sleep(2)
+        time.sleep(1)
         took = []
-        for _ in range(25):
+        for _ in range(12):
             began = time.monotonic()
             assert ask() == 200
             took.append(time.monotonic() - began)
@@ -517,7 +517,7 @@ def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) ->
         over.set()
     for thread in hostile:
         thread.join()
-    assert sorted(took)[-3] < (1 if keyed else 2), took  # the first may wait for a process
+    assert sorted(took)[-2] < (1 if keyed else 2), took  # the first may wait for a process
     assert set(answers) <= {200, 400, 503}, answers
 
 
@@ -541,7 +541,7 @@ def test_a_flood_by_one_client_does_not_starve_another_with_the_same_key(tmp_pat
                 thread.start()
             time.sleep(1)
             took = []
-            for _ in range(12):
+            for _ in range(8):
                 began = time.monotonic()
                 assert other.get("/search", params={"q": "text"}).status_code == 200
                 took.append(time.monotonic() - began)

@@ -416,7 +416,7 @@ def test_scopes_include_the_lesser_ones() -> None:
 
 
 def test_clients_that_do_not_read_hold_no_processes(tmp_path: Path) -> None:
-    file = make_world(tmp_path / "kb.db", 1000)
+    file = make_world(tmp_path / "kb.db", 400)
     product = quote("SELECT * { ?a ?p ?b . ?c ?q ?d }")
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(

@@ -6,5 +6,5 @@ from tests.attack.proposers import propose_with_keys
 
 
 def test_random_keys_propose_amend_and_decide(long: bool) -> None:
-    steps = 3000 if long else 250
+    steps = 3000 if long else 100
     assert propose_with_keys(20, 0, steps=steps) == (steps, None)

@@ -388,14 +388,14 @@ def test_long_queries_stall_no_others_and_end_at_the_limit(tmp_path: Path) -> No
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
         fill(world)
-    with served(path, "--readers", "1", "--timeout", "5") as server, server.client() as client:
+    with served(path, "--readers", "1", "--timeout", "3") as server, server.client() as client:
         assert select(client, "ASK {}").status_code == 200
         with ThreadPoolExecutor(2) as pool:
             long = [pool.submit(httpx.get, f"{server.url}/sparql", params={"query": ENDLESS}, timeout=30)] * 2
             time.sleep(0.5)
             began = time.monotonic()
             assert rows(select(client, "SELECT (1 AS ?x) {}")) == [{"x": "1"}]
-            assert time.monotonic() - began < 4.5
+            assert time.monotonic() - began < 2.5
             for future in long:
                 response = future.result()
                 assert response.status_code == 503

@@ -33,6 +33,7 @@ seams.fork_templates(seams.ForGood())
 main()
 """
 """A program: the command line, whose servers fork the template of their workers."""
+_MCP = ("worlds.doors.mcp.transport", "uvicorn")  # imported before the first command that needs them
 _IMPORTED = (
     "Stemmer",
     "annotated_types",
@@ -150,8 +151,23 @@ def _template() -> _Template:
     return _Template()
 
 
+_codes: list[int] = []  # with which this process ends, if that is known
+
+
+def _end() -> None:
+    """End, after all else, without freeing all objects of the template, which would copy them first."""
+    if _codes:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):  # which the interpreter tells of
+            return
+        os._exit(_codes[0])
+
+
 def main() -> None:
     """Fork a process for each request on the standard input, a socket, until it ends."""
+    atexit.register(_end)
     asking = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     import typer
@@ -161,7 +177,8 @@ def main() -> None:
     path = [entry for entry in sys.path if entry not in ("", str(ROOT))]
     for module in _IMPORTED:
         import_module(module)
-    typer.main.get_command(app)  # which imports more
+    tree = typer.main.get_command(app)  # which imports more
+    typer.main.get_command = lambda _: tree
     gc.collect()
     gc.freeze()
     woken, waking = socket.socketpair()
@@ -183,6 +200,9 @@ def main() -> None:
             if not size:
                 return
             asked = json.loads(asking.recv(int.from_bytes(size, "little"), socket.MSG_WAITALL))
+            if "mcp" in asked["command"]:
+                for module in _MCP:
+                    import_module(module)
             if pid := os.fork():
                 for end in ends[:3]:
                     os.close(end)
@@ -197,7 +217,12 @@ def main() -> None:
                 other.close()
             for end in ends:
                 os.close(end)
-            _become(**asked, path=path)
+            try:
+                _become(**asked, path=path)
+            except SystemExit as ended:
+                if not sys.warnoptions and isinstance(ended.code, int | None):
+                    _codes.append(ended.code or 0)
+                raise
 
 
 def _become(command: list[str], cwd: str, environment: dict[str, str], session: bool, path: list[str]) -> NoReturn:

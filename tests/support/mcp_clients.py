@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, Implementation, TextContent
 
 import worlds
+from tests.support.forking import Forked
 from worlds.doors.mcp.server import WorldServer
 from worlds.doors.mcp.toolbox import Service
 
@@ -113,7 +114,7 @@ def over_http(url: str, *, name: str = "tester", mode: str = "auto") -> Connect:
 @contextlib.contextmanager
 def http_server(path: Path, *arguments: str) -> Iterator[str]:
     """A child process that serves a world over HTTP; gives its URL."""
-    process = subprocess.Popen(
+    process = Forked(
         command(str(path), "--http", "--port", "0", "--embedder", "none", *arguments),
         stderr=subprocess.PIPE,
         text=True,

@@ -47,7 +47,7 @@ class Tab:
     wrong: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)  # patterns of what may go wrong
     waiting: set[Any] = field(default_factory=set)  # requests
-    _listening: list[tuple[str, Callable[[Any], object]]] = field(default_factory=list)
+    listening: list[tuple[str, Callable[[Any], object]]] = field(default_factory=list)
 
     def open(self, **state: str | list[str]) -> Any:
         """The page in this state, which is its address."""
@@ -56,13 +56,13 @@ class Tab:
             if self.key is None:
                 self.page.goto(address)
                 return self.page
-            self._land()
+            self.land()
         # Loaded anew where it is, it stays in the browser's process of it, which a blank page between would end.
         self.page.evaluate(ANEW, [address, self.key])
         self.page.reload()
         return self.page
 
-    def _land(self) -> None:
+    def land(self) -> None:
         """An empty page in the place of one of the server, which is asked for nothing."""
         place = urljoin(self.url, "/landing")
         self.page.route(
@@ -80,7 +80,7 @@ class Tab:
     def listen(self, event: str, heard: Callable[[Any], object]) -> None:
         """Call this at each event, until the tab is closed."""
         self.page.on(event, heard)
-        self._listening.append((event, heard))
+        self.listening.append((event, heard))
 
     def dialogs(self, *, accept: bool) -> list[str]:
         """The messages of the dialogs that the page opens from now on, each of which is accepted or dismissed."""
@@ -121,7 +121,7 @@ class Tab:
 
     def close(self) -> None:
         """Leave the page to the next test, as new."""
-        for event, heard in self._listening:
+        for event, heard in self.listening:
             self.page.remove_listener(event, heard)
         self.page.unroute_all(behavior="ignoreErrors")
         self.page.emulate_media(color_scheme="null")
