@@ -410,8 +410,7 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
 
     def __len__(self) -> int:
         """The number of quads."""
-        with self._core.connection.snapshot():
-            return int(self._core.connection.value(_SQL["count_quads"]))
+        return self.count()
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world

@@ -23,9 +23,10 @@ AT_ONCE = {"transaction", "only", "at", "as_of", "memory", "interrupt", "refresh
 
 
 SIGHTED = {
-    *("search", "search_sql", "context", "resolve", "describe", "labels", "schema", "count"),
+    *("search", "search_sql", "context", "resolve", "describe", "labels", "schema"),
+    *("quads", "count", "graphs", "to_rdflib"),
     *("entities.similar", "entities.resolve_all", "entities.neighbourhood", "entities.paths", "entities.mentions"),
-    *("entities.tree", "entities.members", "questions.brief", "sources.chunk", "graphs"),
+    *("entities.tree", "entities.members", "questions.brief", "sources.chunk"),
 }
 """Verbs that a scope asks of its world's own database, and of its slice where that does not tell."""
 

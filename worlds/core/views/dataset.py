@@ -48,8 +48,9 @@ class Dataset:
         self._own = own
         self._seen = seen
         self._index = DatasetIndex(world, own, seen)
-        notes = IndexNotes(own, self._index.part)
+        notes = IndexNotes(own, self._index.part, seen)
         self._queries: Queries = own.asking(DatasetQueries, world, self._index, notes)
+        self._searching: Queries = seen.asking(DatasetQueries, seen, self._index, notes)
 
     @staticmethod
     def possible(graphs: Sequence[GraphName]) -> bool:
@@ -67,7 +68,9 @@ class Dataset:
         if not self._holds(asked):
             return None
         try:
-            return self._queries.answer(asked, progress)
+            return (self._searching if mentions_search(text) else self._queries).answer(asked, progress)
+        except UnseenError:
+            return None
         except QueryError as error:
             if error.line is None:  # else what is told may depend on other names of the scope
                 raise
@@ -78,12 +81,13 @@ class Dataset:
 
         A scope has only prefixes that one of its terms begins with: those that the text names are looked for.
         """
-        if self._own.connection.in_transaction or mentions_search(text) or _makes_triples(text):
+        seen, connection = self._seen, self._world.connection
+        if self._own.connection.in_transaction or (mentions_search(text) and not seen.clear):
             return None
-        world = self._world
-        with world.connection.lock, world.connection.snapshot(), contextlib.suppress(UnseenError):
-            named = self._seen.namespaces.among(text)
-            return {**WELL_KNOWN_PREFIXES, **named}, default_graph(world.connection)
+        with connection.lock, connection.snapshot(), contextlib.suppress(UnseenError):
+            names = seen.namespaces
+            known = names.prefixes if _makes_triples(text) else {**WELL_KNOWN_PREFIXES, **names.among(text)}
+            return known, default_graph(connection)
         return None
 
     def _holds(self, query: Query) -> bool:
@@ -195,19 +199,30 @@ class StorePart:
 
 
 class IndexNotes(Notes):
-    """Notes on the queries of a view that has no database yet: where the index does not tell, the database is made."""
+    """Notes on the queries of a view that has no database yet: where the index does not tell, the database is made.
 
-    def __init__(self, own: Core, part: Callable[[], Any]) -> None:
+    A scope that is `seen` in its world's database is asked there first.
+    """
+
+    def __init__(self, own: Core, part: Callable[[], Any], seen: SeenCore | None = None) -> None:
         """`part` returns the part of the index that the view can see."""
         unread: Any = _Unread(own.connection, part)
         super().__init__(unread, unread, unread, unread)
         self._own = own
+        self._there = None
+        if seen is not None:
+            index: Any = _SeenPart(seen.connection, part)
+            self._there = Notes(seen.connection, seen.dictionary, index, seen.vocabulary), seen
 
     def of(self, query: Query, found: Found, count: Callable[[Query], Found] | None = None) -> tuple[str, ...]:
         """Notes on a query and its results; none where nothing is odd."""
         with contextlib.suppress(_UnsureError):
             if not super().of(query, found, count):
                 return ()
+        if self._there is not None:
+            notes, seen = self._there
+            with contextlib.suppress(UnseenError, _UnsureError):
+                return notes.of(query.replaced(prefixes=seen.namespaces.prefixes), found, count)
         with contextlib.suppress(WorldsError):
             return self._own.notes.of(query.replaced(prefixes=self._own.namespaces.prefixes), found, count)
         return ()
@@ -226,6 +241,19 @@ class _Unread:
 
     def __getattr__(self, name: str) -> Any:
         raise _UnsureError(name)
+
+
+class _SeenPart(_Unread):
+    """The reader for notes on a scope that is seen in its world's database."""
+
+    def __init__(self, connection: Connection, part: Callable[[], Any]) -> None:
+        super().__init__(connection, part)
+        self._connection = connection
+
+    @property
+    def count(self) -> int:
+        """Quads in the scope."""
+        return int(self._connection.value(_SQL["count_quads"]))
 
 
 class DatasetQueries(Queries):
