@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,9 @@ def test_coordinates_have_a_map(tab: Tab) -> None:
     page.locator(".map a").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".types")).to_have_text("Launch site")
-    tab.open(query='SELECT ("POINT(13.4 52.5)" AS ?where) {}', **{"as": "map"})
+    tab.go(query='SELECT ("POINT(13.4 52.5)" AS ?where) {}', **{"as": "map"})
     expect(page.locator(".map circle")).to_have_count(1)
-    tab.open(query="SELECT ?s { ?s a s:Rover }")
+    tab.go(query="SELECT ?s { ?s a s:Rover }")
     expect(page.get_by_role("tab")).to_have_text(["Table", "Graph", "Chart"])
 
 
@@ -162,12 +163,20 @@ def test_each_example_works(tab: Tab) -> None:
         assert page.locator(".output .empty").count() == 0, number
 
 
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("named") / "kb.db"
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.load(ROOT / "examples" / "space.ttl", graph="urn:space")
+    return path
+
+
 @pytest.mark.parametrize("setting", ["strict", "union"])
 def test_the_examples_find_what_is_in_named_graphs(
-    new_tab: Callable[..., Tab], folder: Path, server: Served, setting: Any
+    new_tab: Callable[..., Tab], folder: Path, named: Path, server: Served, setting: Any
 ) -> None:
-    with worlds.open(folder / f"named-{setting}.db", embedder=HashingEmbedder()) as world:
-        world.load(ROOT / "examples" / "space.ttl", graph="urn:space")
+    shutil.copyfile(named, folder / f"named-{setting}.db")
+    with worlds.open(folder / f"named-{setting}.db", embedder=None) as world:
         world.file.default_graph = setting
     page = new_tab(f"{server.url}/worlds/named-{setting}").open(query="")
     examples = page.get_by_role("combobox", name="Examples")
@@ -194,12 +203,12 @@ def test_a_query_that_finds_nothing_says_why(tab: Tab) -> None:
     page = tab.open(query="SELECT * { ?x s:launchd ?day }")
     expect(page.locator(".output .empty .note").first).to_contain_text("did you mean s:launched")
     assert "No data match this query" not in page.locator(".output").inner_text()
-    tab.open(query="SELECT * { ?x s:launched '1969' }")
+    tab.go(query="SELECT * { ?x s:launched '1969' }")
     expect(page.locator(".output .empty")).to_contain_text("No results")
-    page = tab.open(query="ASK { ?x s:launchd ?day }")
+    page = tab.go(query="ASK { ?x s:launchd ?day }")
     expect(page.locator(".output .verdict")).to_have_text("No")
     expect(page.locator(".output .note").first).to_contain_text("did you mean s:launched")
-    page = tab.open(query="SELECT ?x { ?x a s:Rover }")
+    page = tab.go(query="SELECT ?x { ?x a s:Rover }")
     expect(page.locator(".results-head")).to_contain_text("rows in")
     expect(page.locator(".output .note")).to_have_count(0)
     expect(page.get_by_label("All graphs")).not_to_be_checked()
@@ -269,7 +278,7 @@ def test_results_can_be_taken_away(tab: Tab, tmp_path: Path) -> None:
     assert (tmp_path / "results.csv").read_bytes().splitlines()[:2] == [b"name", b"Sojourner"]
     # Nothing becomes a formula of a spreadsheet; numbers stay numbers.
     values = """'=1+1', '@x', '-cmd', 'a,"b"', '+1', -2, <urn:x>"""
-    tab.open(query=f"SELECT ?v {{ VALUES ?v {{ {' '.join(values.split(', '))} }} }}")
+    tab.go(query=f"SELECT ?v {{ VALUES ?v {{ {' '.join(values.split(', '))} }} }}")
     with page.expect_download() as found:
         page.get_by_role("button", name="Download as CSV").click()
     found.value.save_as(tmp_path / "formulas.csv")

@@ -234,18 +234,19 @@ def test_a_merged_or_short_name_edits_the_entity_that_it_leads_to(bench: Callabl
     tab = bench()
     merged = {"kept": "ex:Sojourner", "others": ["ex:Sojourner2"]}
     httpx.post(f"{tab.url}/merge", json=merged).raise_for_status()
+    tab.open()
     for at, name in enumerate((f"{EX}Sojourner2", "ex:Sojourner")):
-        page = tab.open(entity=name)
+        page = tab.go(entity=name)
         expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
         page.get_by_role("link", name="Edit", exact=True).click()
         field(page, "mass in kilograms").get_by_role("textbox").fill(f"1{at}.5")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".notice")).to_contain_text("Saved")
         assert values(tab, "ex:Sojourner", "s:massKg") == {f"1{at}.5"}
-        page = tab.open(edit=name)
+        page = tab.go(edit=name)
         expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
     assert values(tab, "ex:Sojourner2", "?p") == set()
-    page = tab.open(merge=f"{EX}Sojourner2", **{"with": f"{EX}Sojourner"})
+    page = tab.go(merge=f"{EX}Sojourner2", **{"with": f"{EX}Sojourner"})
     expect(page.locator(".empty")).to_contain_text("They are merged already")
 
 
@@ -288,10 +289,10 @@ def test_each_key_sees_and_does_what_it_may(tmp_path: Path, new_tab: Callable[..
         page = opened("read", edit=f"{EX}Sojourner")
         expect(page.locator(".empty")).to_contain_text("a key with the level propose")
         expect(page.locator(".empty")).to_contain_text("worlds keys add FILE YOUR-NAME --level propose")
-        page = tab.open(review="")
+        page = tab.go(review="")
         expect(page.locator(".review-detail h2")).to_be_visible()
         expect(page.get_by_role("button", name="Accept")).to_have_count(0)
-        page = tab.open(query="DELETE WHERE { ?s s:launched ?o }")
+        page = tab.go(query="DELETE WHERE { ?s s:launched ?o }")
         expect(page.locator(".empty")).to_contain_text("The key “read” has the level read")
 
         page = opened("propose", edit=f"{EX}Sojourner")
@@ -552,15 +553,16 @@ def test_hostile_data_does_nothing_in_any_view(
             format="turtle",
         )  # fmt: skip
     tab = new_tab(benches(path))
+    tab.open()
     one, other = iris[0] + "0", iris[1] + "0"
     for state, ready in [
         ({"edit": one}, ".field"), ({"entity": one}, ".entity-acts .actions"), ({"new": ""}, ".new-form"),
         ({"merge": one, "with": other}, ".sides"), ({"health": ""}, ".effect .check"), ({"history": "3"}, ".diff"),
         ({"query": 'INSERT DATA { <urn:a> rdfs:label "<b>x</b>" }'}, ".output .diff"),
     ]:  # fmt: skip
-        page = tab.open(**state)
+        page = tab.go(**state)
         page.locator(ready).first.wait_for()
-    page = tab.open(review="")
+    page = tab.go(review="")
     page.locator(".item").first.wait_for()
     for item in page.locator(".item").all()[:40:2]:
         item.click()
@@ -568,5 +570,5 @@ def test_hostile_data_does_nothing_in_any_view(
         page.locator("main img, main script, main svg[onload], main b, a[href^=javascript], a[href^=data]").count() == 0
     )
     assert page.title() != "run"
-    field_page = tab.open(edit=one)
+    field_page = tab.go(edit=one)
     expect(field_page.locator(".field-label", has_text="<img src=x")).to_be_visible()
