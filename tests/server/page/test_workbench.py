@@ -406,6 +406,7 @@ def test_findings_stand_in_the_same_list_and_are_decided(bench: Callable[..., Ta
     page = tab.open(review="")
     links = page.locator(".review-group", has_text="Missing links")
     expect(links.locator(".item").first).to_be_visible(timeout=60_000)
+    tab.settle()  # until names stand for IRIs in the titles
     before = links.locator(".item").count()
     title = links.locator(".item-title").first.inner_text()
     links.locator(".item").first.click()
