@@ -15,7 +15,7 @@ SHAPES = PREFIXES + DECLARED.splitlines()[-1]
 def clean() -> World:
     """A world without a fault of any kind."""
     world = worlds.open(":memory:", embedder=None)
-    lines = [PREFIXES, DECLARED, *(f"ex:c{number} a ex:City ." for number in range(400)), *map(person, range(400))]
+    lines = [PREFIXES, DECLARED, *(f"ex:c{number} a ex:City ." for number in range(150)), *map(person, range(150))]
     world.load("\n".join(lines).encode(), format="turtle", author="owner")
     world.shapes.load(SHAPES.encode(), format="turtle")
     assert world.curation.contradictions().counts == {}

@@ -358,7 +358,7 @@ class TestLimits:
             world.add([(iri("new"), iri("p"), 1)])
             assert len(world.query("SELECT ?s { ?s ?p 1 }", timeout=30)) == 2  # type: ignore[arg-type]  # no ASK
 
-    @pytest.mark.parametrize("timeout", [float("inf"), 1e300, 2**70])
+    @pytest.mark.parametrize("timeout", [float("inf"), 2**70])
     def test_a_limit_may_be_longer_than_anything_lasts(self, timeout: float) -> None:
         with worlds.open(embedder=None) as world:
             world.add([(iri("s"), iri("p"), 1)])
@@ -457,12 +457,11 @@ class TestLimits:
             thread.join()
         assert found == [list(range(1, 9))] * 3
 
-    @pytest.mark.parametrize("timeout", [None, pytest.param(60, marks=forks)])
     @pytest.mark.parametrize(
-        "form",
+        ("form", "timeout"),
         [
-            "SELECT * { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50",
-            "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50",
+            ("SELECT * { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50", 60),
+            ("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o BIND(:fail(?o) AS ?x) } LIMIT 50", None),
         ],
     )
     def test_an_error_can_be_dropped_in_any_thread(

@@ -65,7 +65,7 @@ def test_hostile_blank_nodes_take_no_time() -> None:
     ]
     circle = [ox.Triple(nodes[0], first, ox.Literal("x")), ox.Triple(nodes[0], rest, nodes[0])]
     for hostile in (clique, chain, no_list, circle):
-        began = time.monotonic()
+        began = time.process_time()
         text = Triples(hostile).serialize("turtle")
-        assert time.monotonic() - began < 10
+        assert time.process_time() - began < 10
         assert len(list(ox.parse(text, format=ox.RdfFormat.TURTLE))) == len(hostile)

@@ -42,16 +42,27 @@ TUTORIAL = DOCS / "tutorial.md"
 # --- the site ---------------------------------------------------------------------------------------------------------
 
 
+WITHOUT_SIGNATURES = f"""
+INHERIT: {ROOT / "mkdocs.yml"}
+docs_dir: {DOCS}
+hooks: [{DOCS / "generate.py"}]
+plugins: [search]
+"""
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as a user would build it."""
+def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """The site, with --long built as a user would build it; else without the signatures and docstrings of Python."""
     for name in ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name}, of the extra docs, is not installed")
     need_the_doors()
-    target = tmp_path_factory.mktemp("site")
+    target, config = tmp_path_factory.mktemp("site"), ROOT / "mkdocs.yml"
+    if not pytestconfig.getoption("--long"):
+        config = tmp_path_factory.mktemp("config") / "mkdocs.yml"
+        config.write_text(WITHOUT_SIGNATURES)
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config), "--site-dir", str(target)],
         cwd=ROOT,
         env={**os.environ, "NO_COLOR": "1", "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"},
         capture_output=True,
@@ -339,6 +350,7 @@ def test_every_verb_of_a_world_is_documented(everything: str) -> None:
     assert [verb for verb in verbs if not re.search(rf"\b{verb}\b", everything)] == []
 
 
+@pytest.mark.long
 def test_every_verb_of_a_world_is_in_the_reference(site: Path) -> None:
     reference = (site / "reference" / "python.html").read_text("utf-8")
     verbs = [row.method for row in VERBS.values()]

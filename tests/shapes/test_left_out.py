@@ -257,8 +257,8 @@ def ways(count: int) -> str:
     [
         (nested, 2, 10),
         (levels, 2, 60),
-        (lambda count: chain(count, "sh:node ex:s{}"), 3, 3000),
-        (lambda count: chain(count, "sh:and ( ex:s{} )"), 3, 300),
+        (lambda count: chain(count, "sh:node ex:s{}"), 3, 1000),
+        (lambda count: chain(count, "sh:and ( ex:s{} )"), 3, 150),
         (lambda count: chain(count, "sh:property [ sh:path ex:p ; sh:node ex:s{} ]"), 3, 60),
         (shared, 3, 60),
         (ways, 2, 30),

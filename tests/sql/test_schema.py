@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -364,11 +365,14 @@ class Module:
     callers_say: dict[str, tuple[int, str, str]] = field(default_factory=dict)  # function → (place, parameter, file)
 
 
-def inside(node: ast.AST, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+def inside(tree: ast.AST) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
     """A node and all below it, each with what is around it, the outermost first."""
-    yield node, around
-    for child in ast.iter_child_nodes(node):
-        yield from inside(child, (*around, node))
+    left: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, ())]
+    while left:
+        node, around = left.pop()
+        yield node, around
+        within = (*around, node)
+        left += [(child, within) for child in ast.iter_child_nodes(node)]
 
 
 def strings(node: ast.expr, around: tuple[ast.AST, ...]) -> list[str] | None:
@@ -377,6 +381,10 @@ def strings(node: ast.expr, around: tuple[ast.AST, ...]) -> list[str] | None:
         return [node.value]
     if isinstance(node, ast.IfExp):
         return together([strings(node.body, around), strings(node.orelse, around)])
+    if isinstance(node, ast.JoinedStr):
+        parts = [strings(one.value if isinstance(one, ast.FormattedValue) else one, around) for one in node.values]
+        known = [part for part in parts if part is not None]
+        return ["".join(words) for words in product(*known)] if len(known) == len(parts) else None
     if isinstance(node, ast.Name):
         for target, values in loops(around):
             places = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -424,7 +432,7 @@ def read_module(file: Path) -> Module:
     if not module.files:
         return module
     for place, around in inside(module.tree):
-        if isinstance(place, ast.Subscript) and ast.unparse(place.value) in module.files:
+        if isinstance(place, ast.Subscript) and getattr(place.value, "id", None) in module.files:
             file_name = module.files[ast.unparse(place.value)]
             names = strings(place.slice, around)
             if names is not None:
@@ -452,7 +460,7 @@ def ask_callers(modules: list[Module]) -> None:
         for node, around in inside(module.tree):
             if not isinstance(node, ast.Call):
                 continue
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called not in functions:
                 continue
             position, parameter, file = functions[called]
