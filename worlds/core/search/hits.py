@@ -148,7 +148,7 @@ class Clock:
         self.milliseconds["all"] = (time.perf_counter() - self._began) * 1e3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Hit(Record):
     """One passage of text that was found. Terms are rdflib terms; `graph` is None for the default graph.
 
@@ -196,6 +196,9 @@ class Hit(Record):
     )
     world: Annotated[str | None, Spare] = None
     others: Annotated[tuple[Hit, ...], Spare] = ()
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values)  # a tenth of the time of setting each
 
     @property
     def language(self) -> str | None:
