@@ -29,6 +29,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("hits.sql")
 _DOCUMENT = ox.NamedNode(DOCUMENT)
+_NAMED = 10_000  # subjects whose labels and types are remembered
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class HitContents:
     quads: dict[int, list[tuple[int, int, int, int]]]
     texts: dict[int, str]
     terms: dict[int, Any]  # the engine's own; None for the default graph
-    labels: dict[int, str]
+    labels: dict[int, str | None]
     types: dict[int, list[int]]
     annotated: dict[int, list[tuple[int, int, int]]]  # the triples that a subject reifies
     origins: Mapping[str, Origin]  # by the IRI of a graph
@@ -69,7 +70,8 @@ class HitMaker:
                 quads[candidate] = [quad for quad in quads[candidate] if quad[0] == subject]
         first = [some[0] for some in quads.values()]
         subjects = {quad[0] for quad in first}
-        labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
+        named = self._named(subjects)
+        types = {one: named[one][1] for one in subjects}
         paths = [quad for row in rows if row.related is not None for quad in row.related.path]
         needed = {number for quad in (*first, *paths) for number in quad}
         needed |= {number for group in types.values() for number in group}
@@ -80,12 +82,22 @@ class HitMaker:
             quads,
             {row.chunk: text for row, text in zip(rows, texts, strict=True)},
             self._dictionary.terms(needed) | {0: None},
-            {number: text.label for number, text in labels.items()},
+            {one: named[one][0] for one in subjects},
             types,
             annotated,
             self._origins.by_graph(),
             bool(self._connection.meta("entailed")),
         )
+
+    def _named(self, subjects: set[int]) -> dict[int, tuple[str | None, list[int]]]:
+        """The labels and types of subjects, and of others that hits had since the world changed last."""
+        named: dict[int, tuple[str | None, list[int]]] = self._connection.remembered("subjects of hits", dict)
+        if len(named) > _NAMED:
+            named.clear()
+        if new := subjects - named.keys():
+            labels, types = self._facts.labels_and_types(self._filters.policy, new)
+            named |= {one: (labels[one].label if one in labels else None, types.get(one, [])) for one in new}
+        return named
 
     def hits(
         self,
