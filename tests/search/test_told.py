@@ -6,6 +6,7 @@ import datetime
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -122,3 +123,19 @@ with worlds.open(embedder=None) as world:
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False)
     assert not ended.returncode, ended.stderr
+
+
+def test_a_hit_has_the_label_and_types_that_its_subject_has_now(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "a.db", embedder=None) as world, worlds.open(tmp_path / "a.db", embedder=None) as other:
+        world.add([("urn:a", EX + "text", '"red kite"')])
+        for number, writer in enumerate((world, other, world)):
+            (hit,) = world.search("kite")
+            assert (hit.label, len(hit.types)) == (f"name {number}" if number else None, number)
+            if number:
+                writer.remove([("urn:a", "rdfs:label", f'"name {number}"')])
+            writer.add([("urn:a", "rdfs:label", f'"name {number + 1}"'), ("urn:a", "rdf:type", f"urn:Kind{number}")])
+        with pytest.raises(RuntimeError), world.transaction():
+            world.add([("urn:a", "rdf:type", "urn:Undone")])
+            assert len(world.search("kite")[0].types) == 4
+            raise RuntimeError
+        assert len(world.search("kite")[0].types) == 3
