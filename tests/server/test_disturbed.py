@@ -100,7 +100,7 @@ def test_a_world_is_restored_while_it_is_served(path: Path, tmp_path: Path) -> N
         for thread in threads:
             thread.start()
         refused: list[str] = []
-        for turn in range(12):
+        for turn in range(6):
             time.sleep(chance.uniform(0, 0.3))
             if turn % 3 == 2:  # else it is open, and stays as it is
                 send(signal.SIGKILL, users(path, server))

@@ -83,7 +83,7 @@ def address_of(case: Any) -> int:
 
 
 @pytest.mark.slow
-def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Served, key: str) -> None:
+def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Served, key: str, long: bool) -> None:
     schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
     kept = [
         checks.status_code_conformance,
@@ -92,7 +92,7 @@ def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Serve
         checks.response_headers_conformance,
     ]
     tried: set[str] = set()
-    for found in schema.get_all_operations():
+    for number, found in enumerate(schema.get_all_operations()):
         assert isinstance(found, schemathesis.core.result.Ok)
         operation = found.ok()
         modes = [schemathesis.GenerationMode.POSITIVE]
@@ -101,7 +101,7 @@ def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Serve
         ):  # else there is nothing that could be wrong
             modes.append(schemathesis.GenerationMode.NEGATIVE)
 
-        for mode in modes:
+        for mode in modes if long else modes[number % len(modes) :][:1]:
 
             @settings(
                 max_examples=2,
