@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 from worlds.doors import version
-from worlds.doors.cli import (  # noqa: F401  # each names its commands
-    ask,
-    conclusions,
-    config,
-    curate,
-    decide,
-    differences,
-    doctor,
-    documents,
-    entities,
-    facts,
-    file,
-    history,
-    init,
-    keys,
-    mcp,
-    memory,
-    plain,
-    policy,
-    questions,
-    remote,
-    rules,
-    search,
-    serve,
-    sources,
-    write,
-)
-from worlds.doors.cli.command import COMMANDS, Made
+from worlds.doors.cli.command import COMMANDS
 from worlds.doors.cli.exit_codes import EXIT_CODES, CommandGroup
 from worlds.doors.cli.options import Command, Commands
 from worlds.doors.cli.terminal import output
 
+_HOMES = {
+    "ask": "sparql",
+    "conclusions": "rules: add list load remove use why",
+    "config": "config completion",
+    "curate": "diff compare curate: contradictions duplicates links link-texts report",
+    "decide": "curate: merge split proposals: accept add amend decide get list reject",
+    "doctor": "doctor",
+    "documents": "sources: add-document",
+    "entities": "resolve entities: form mentions similar curate: verify",
+    "facts": "facts: state tell",
+    "file": "export file: backup compact publish restore vector-index",
+    "history": "log revisions: apply patch provenance prune tag tags untag",
+    "init": "init",
+    "keys": "keys: add list revoke",
+    "mcp": "mcp memory file: purge",
+    "plain": "check context describe schema stats undo curate: decisions distinct entities: members mint tree "
+    "facts: carry-out due end reinstate timeline questions: brief",
+    "policy": "policy prefix",
+    "questions": "questions: add check list load near remove",
+    "remote": "remote: follow primary pull push replica token",
+    "rules": "shapes: guard load show validate",
+    "search": "search",
+    "serve": "serve",
+    "sources": "sources: list remove set sync trust",
+    "write": "embed load update remote: shard",
+}
+"""The commands of each module, those of a group behind its name: one is imported when it is run or asked for help."""
 _FLAT = {
     "begin": "init doctor config completion",
     "write": "load update embed undo",
@@ -76,8 +80,48 @@ _EXAMPLES = (
 _WIDEST = 100  # cells of a line
 
 
+class _Members(Mapping[str, Any]):
+    """The commands of a group, or of all groups, each made when it is asked for."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], Any]) -> None:
+        self._names = list(names)
+        self._make = cache(make)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _made(name: str) -> Any:
+    """A command of no group, or of the group that its name begins with."""
+    import_module(f"worlds.doors.cli.{_MODULES[name]}")
+    made = COMMANDS[name]
+    about = CommandInfo(name=name.rpartition(" ")[2], cls=Command, callback=made.callback, epilog=made.epilog)
+    return get_command_from_info(about, pretty_exceptions_short=True, rich_markup_mode="rich")
+
+
+def _top(name: str) -> Any:
+    """A command of no group, or a group."""
+    if name not in _GROUPS:
+        return _made(name)
+    group = Commands(name=name, help=_GROUPS[name], rich_markup_mode="rich", no_args_is_help=True)
+    group.commands = _Members(_members(name), lambda member: _made(f"{name} {member}"))  # type: ignore[assignment]
+    return group
+
+
 class Root(CommandGroup):
     """All commands."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(**about)
+        self.commands = _Members([*" ".join(_FLAT.values()).split(), *_GROUPS], _top)  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the commands by name, a line a subject and a line a group."""
@@ -99,16 +143,32 @@ def _overview() -> Iterator[str]:
         yield f"  {subject:9}  {', '.join(names.split())}"
     yield "\nGroups, as in worlds entities similar"
     for group in _GROUPS:
-        yield f"  {group:9}  {', '.join(name for name, _ in _members(group))}"
+        yield f"  {group:9}  {', '.join(_members(group))}"
     yield "\nExamples"
     yield from (f"  $ {line}" for line in _EXAMPLES)
     yield "Exit codes"
     yield f"  {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}"
 
 
-def _members(group: str) -> list[tuple[str, Made]]:
-    """The commands of a group, from A to Z."""
-    return [(name.partition(" ")[2], made) for name, made in sorted(COMMANDS.items()) if name.startswith(f"{group} ")]
+def _by_name() -> dict[str, str]:
+    """The module of each command, by its whole name."""
+    homes = {}
+    for home, names in _HOMES.items():
+        group = ""
+        for name in names.split():
+            if name.endswith(":"):
+                group = name.replace(":", " ")
+            else:
+                homes[group + name] = home
+    return homes
+
+
+_MODULES = _by_name()
+
+
+def _members(group: str) -> list[str]:
+    """The names of the commands of a group, from A to Z."""
+    return sorted(name.partition(" ")[2] for name in _MODULES if name.startswith(f"{group} "))
 
 
 app = typer.Typer(
@@ -135,16 +195,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-def _add(group: typer.Typer, name: str, made: Made) -> None:
-    group.command(name, cls=Command, epilog=made.epilog)(made.callback)
-
-
-for _name in " ".join(_FLAT.values()).split():
-    _add(app, _name, COMMANDS[_name])
-for _group, _help in _GROUPS.items():
-    _inner = typer.Typer(name=_group, cls=Commands, help=_help, rich_markup_mode="rich", no_args_is_help=True)
-    for _name, _made in _members(_group):
-        _add(_inner, _name, _made)
-    app.add_typer(_inner, name=_group)
