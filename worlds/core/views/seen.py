@@ -184,12 +184,12 @@ class SeenConnection(Connection):
             return remembered
 
     def state(self) -> object:
-        """That of the world."""
+        """The world's state."""
         return self.base.state()
 
     @property
     def version(self) -> object:
-        """That of the world."""
+        """The world's version."""
         return self.base.version
 
     @property
