@@ -32,7 +32,7 @@ FROM json_each(:pairs_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
 -- name: texts_with_word
 -- Gives whether more than a share of all texts, and of a few, have a word.
 SELECT count(*) > max(:few, :share * (SELECT count(*) FROM chunks))
-FROM chunks_fts WHERE chunks_fts MATCH :word;
+FROM chunks_fts CROSS JOIN chunks ON chunks.id = chunks_fts.rowid WHERE chunks_fts MATCH :word;
 
 -- name: leading_from
 -- Gives (subject, predicate, entities that it leads to) for each of some subjects.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -68,6 +70,7 @@ def test_a_statement_reads_a_scope_by_the_plan_that_it_has(driver: Any) -> None:
         "SELECT * FROM merged_quads",
         "SELECT count(*) FROM terms",
         "SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH 'secret'",
+        "SELECT (SELECT count(*) FROM chunks) FROM chunks_fts WHERE chunks_fts MATCH 'secret'",
         "SELECT bm25(chunks_fts) FROM chunks_fts CROSS JOIN chunks ON chunks.id = chunks_fts.rowid",
     ],
 )
@@ -174,3 +177,46 @@ def test_languages_are_those_of_the_scope() -> None:
         assert [hit.text for hit in found] == [hit.text for hit in expected], text
         assert found.explain.languages == expected.explain.languages
     assert scope.schema().languages == oracle.schema().languages
+
+
+def test_entities_of_other_graphs_are_none_of_a_scope() -> None:
+    world = scoping.opened()
+    world.add([("ex:a", "rdfs:label", '"amber"', MINE), ("ex:secret", "ex:near", "ex:secret2", THEIRS)])
+    scope = world.only(graphs=MINE)
+    for name in ("ex:secret", "ex:nobody"):
+        assert scope.entities.similar(name).notes == (f"{name} is not an entity of this world.",)
+        assert not scope.entities.neighbourhood(name).entities
+
+
+def test_words_of_other_graphs_make_no_name_a_common_word() -> None:
+    world = scoping.opened()
+    world.add([("ex:a", "rdfs:label", '"amber"', MINE)])
+    world.add([(f"ex:t{number}", "rdfs:comment", f'"amber {number}"', THEIRS) for number in range(100)])
+    assert not world.entities.mentions("some amber")
+    assert [str(one.iri) for one in world.only(graphs=MINE).entities.mentions("some amber")] == [scoping.EX + "a"]
+
+
+def test_prefixes_of_what_was_rolled_back_are_none_of_a_scope() -> None:
+    world = scoping.opened()
+    world.add([("ex:a", "rdfs:label", '"amber"', MINE)])
+    world.bind("new", "http://new.example/")
+    scope = world.only(graphs=MINE)
+    with contextlib.suppress(KeyError), world.transaction():
+        world.add([("http://new.example/a", "rdfs:label", '"basalt"', MINE)])
+        assert scope.query("ASK { GRAPH ?g { new:a ?p ?o } }")
+        raise KeyError
+    with pytest.raises(worlds.QueryError):
+        scope.query("ASK { GRAPH ?g { new:a ?p ?o } }")
+
+
+def test_prefixed_names_are_read_beside_a_transaction() -> None:
+    world = scoping.opened()
+    world.add([("ex:a", "rdfs:label", '"amber"')])
+    reader = threading.Thread(target=lambda: world.describe("ex:a"), daemon=True)
+    with world.transaction():
+        world.add([("ex:b", "rdfs:label", '"basalt"')])
+        reader.start()
+        reader.join(0.2)  # it waits for the end of the transaction, which must not wait for it
+        world.add([("ex:c", "rdfs:label", '"cedar"')])
+    reader.join(10)
+    assert not reader.is_alive()

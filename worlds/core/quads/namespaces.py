@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import pyoxigraph as ox
@@ -128,10 +127,13 @@ class _Prefixes(Mapping[str, str]):
 
     def __init__(self, read: Callable[[], dict[str, str]]) -> None:
         self._read = read
+        self._known: dict[str, str] | None = None
 
-    @cached_property
+    @property
     def _found(self) -> dict[str, str]:
-        return self._read()
+        if self._known is None:  # no cached_property: until Python 3.12, all of a class have one lock
+            self._known = self._read()
+        return self._known
 
     def __getitem__(self, prefix: str) -> str:
         return self._found[prefix]

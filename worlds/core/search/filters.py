@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,7 +86,7 @@ class Eligible:
     _include: _Resolved = field(repr=False)
     _excluded: tuple[_Resolved, ...] = field(repr=False)
 
-    @cached_property
+    @property
     def passages(self) -> int:
         """Distinct texts of the chunks; those that have one vector, as in other cases, count once."""
         return len(self.vectors) + self._pending()
@@ -312,7 +312,7 @@ class Filters:
         keep = self._in_languages(chunk, include.languages, excluded)
         chunk, vector = chunk[keep], vector[keep]
         embedded, pending = distinct(vector[vector > 0]), chunk[vector == 0]
-        return Eligible(chunk, embedded, partial(self._distinct_texts, pending), include, excluded)
+        return Eligible(chunk, embedded, cache(partial(self._distinct_texts, pending)), include, excluded)
 
     def _distinct_texts(self, chunks: Ids) -> int:
         return int(self._connection.value(_SQL["distinct_texts"], (json_ids(chunks),))) if len(chunks) else 0

@@ -77,6 +77,7 @@ _reference = r"\b(FROM|JOIN)\s+{}\b(?:\s+AS\s+(\w+))?(\s+INDEXED\s+BY\s+\w+)?"
 _quads = re.compile(_reference.format("((?:removed_)?quads)")).sub
 _chunks = re.compile(_reference.format("(chunks)")).sub
 _conclusions = re.compile(_reference.format("(conclusions)")).sub
+_all_texts = re.compile(r"\bFROM\s+chunks_fts\b(?! CROSS JOIN chunks ON chunks.id = chunks_fts.rowid\b)").search
 _looks_up = re.compile(r"\bjson_each\(|\bhash = ").search
 _prefixes_of = re.compile(r"([\w.-]*):").findall
 
@@ -94,9 +95,9 @@ def seen(sql: str, graphs: str) -> str:
     sql = _comments("", _INSTEAD.get(sql, sql))
     read = _tables.intersection(_read(sql))
     masked = read & {"quads", "removed_quads", "chunks"}
-    enumerates = "chunks_fts" in read or ("terms" in read and not _looks_up(sql))
-    unmasked = "bm25(" in sql or ("removed_quads" in read and "rowid" in sql)
-    if writes(sql) or unmasked or not read <= _SHOWN or (enumerates and not masked):
+    enumerates = "terms" in read and not masked and not _looks_up(sql)
+    unmasked = "bm25(" in sql or _all_texts(sql) or ("removed_quads" in read and "rowid" in sql)
+    if writes(sql) or unmasked or not read <= _SHOWN or enumerates:
         raise UnseenError(sql)
     within = f"WHERE graph IN {graphs}"
 
@@ -298,7 +299,7 @@ class UsedPrefixes(Namespaces):
         self._names = [name.value for name in names if isinstance(name, ox.NamedNode)]
         self._used: set[str] = set()  # IRIs of prefixes
         self._unused: dict[str, int] = {}  # those that no term of the world begins with, up to an id
-        self._since: object = None  # of what was purged or forgotten when they were found
+        self._since: object = None  # of what was purged, forgotten or rolled back when they were found
 
     @property
     def declared(self) -> dict[str, str]:
@@ -316,7 +317,8 @@ class UsedPrefixes(Namespaces):
         return named
 
     def _among(self, prefixes: Mapping[str, str]) -> dict[str, str]:
-        since = tuple(map(self._connection.meta, ("history_from", "purges", "term_removals")))
+        names = ("history_from", "purges", "term_removals")
+        since = (*map(self._connection.meta, names), self._connection.rollbacks)
         if since != self._since:
             self._since, self._used, self._unused = since, set(), {}
         with self._connection.snapshot():

@@ -185,7 +185,7 @@ class Neighbours:
         check_hops(hops)
         with self._core.connection.snapshot():
             start = self._core.dictionary.find([iri])[0]
-            if start is None:
+            if start is None or not len(np.concatenate(self.around([start], 1))):
                 return Neighbourhood((), (), {}, True)
             rdf_type = self.rdf_type
             distance, frontier = {start: 0}, [start]

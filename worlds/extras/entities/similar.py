@@ -56,7 +56,7 @@ class SimilarEntities:
         notes = self._core.searches.unknown(**{name: options.get(name) for name in _FILTERS})
         if not found and options.get("cursor") is None and not notes:
             name = self._core.searches.notes.short(iri)
-            if number is None:
+            if self._core.searches.unknown(subjects=iri):
                 notes = (f"{name} is not an entity of this world.",)
             elif mean is None and not text:
                 notes = (f"{name} has no text to compare.",)
