@@ -425,6 +425,7 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = ViewConnection(world.path, world.driver)
+        connection.lock = world._core.connection.lock  # else each waits for the other one
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
         self._world = world

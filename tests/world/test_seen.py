@@ -220,3 +220,17 @@ def test_prefixed_names_are_read_beside_a_transaction() -> None:
         world.add([("ex:c", "rdfs:label", '"cedar"')])
     reader.join(10)
     assert not reader.is_alive()
+
+
+def test_readers_of_a_scope_beside_a_transaction_of_the_world() -> None:
+    world, _ = shared(10)
+    scope = world.only(graphs=MINE)
+    scope.history()  # of its slice
+    reader = threading.Thread(target=lambda: [scope.history() for _ in range(3)], daemon=True)
+    with world.transaction():
+        world.add([("ex:b", "rdfs:label", '"basalt"', MINE)])
+        reader.start()
+        reader.join(0.2)  # it waits for the end of the transaction, which must not wait for it
+        scope.history()
+    reader.join(10)
+    assert not reader.is_alive()
