@@ -4,7 +4,7 @@ A world of generated quads, a fifth of them texts, is read through scopes of 1, 
 tenths and a hundredth of it. CPU time: the first search of the scope; later ones, beside as many of the world's own by
 turns; a context; the first query, and the same again; the first search after a write by the world, and that of the
 world; a write by the scope. Each round is a process of its own, which has searched its world once. Without embeddings;
-medians, and the memory that the process takes for the scope's searches.
+medians, and the memory that the first search takes.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def measured(path: Path, which: str, graphs: int, number: int) -> tuple[float, .
         names = [f"{EX}{which}{one}" for one in range(graphs)]
         scope = world.only(graphs=names)
         before = resident()
-        first = milliseconds(lambda: scope.search("amber 7"))
+        first = searching(scope, "amber 7")
+        memory = resident() - before
         turns = [[searching(one, f"amber note {turn}") for one in (scope, world)] for turn in range(LATER)]
         later, own = (median(list(times)) for times in zip(*turns, strict=True))
-        memory = resident() - before
         context = milliseconds(lambda: scope.context("thing number 100 of the amber sort"))
         query = "SELECT ?s ?c { GRAPH ?g { ?s a ?c ; <http://example.org/part> <http://example.org/e40> } }"
         world.query(query)
