@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import sqlite3
 import subprocess
@@ -14,7 +16,10 @@ from typer.testing import CliRunner
 
 import worlds
 from tests.support.command_line import DATA, ENVIRONMENT, fails, ok, process
+from tests.support.commands import commands
 from worlds import errors
+from worlds.doors import cli
+from worlds.doors.cli.command import COMMANDS as MADE
 from worlds.doors.cli.exit_codes import EXIT_CODES, CommandGroup, exit_code
 from worlds.doors.cli.terminal import clean
 from worlds.doors.cli.text_table import folded, table
@@ -280,3 +285,9 @@ def test_an_error_leaves_no_empty_world(
 )
 def test_what_other_programs_call_a_command_is_told(typed: str, meant: str) -> None:
     assert f"there is no command '{typed}': `worlds {meant}` does that" in fails(2, typed, "kb.db")
+
+
+def test_the_table_of_commands_has_all_that_the_modules_make() -> None:
+    for module in pkgutil.iter_modules(cli.__path__):
+        importlib.import_module(f"worlds.doors.cli.{module.name}")
+    assert set(MADE) == {" ".join(words) for words in commands()}

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+import typer
 from typer import Context
 from typer.models import OptionInfo
 
@@ -39,19 +40,15 @@ def surface() -> str:
 @cache
 def commands() -> dict[str, Any]:
     """The options of each command."""
+    from worlds.doors.cli.command import COMMANDS
     from worlds.doors.cli.commands import app
 
+    for group in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]  # which names its commands
+        list(getattr(group, "commands", {}).values())
     found: dict[str, Any] = {}
-
-    def walk(group: Any, before: str) -> None:
-        for command in group.registered_commands:
-            name = command.name or command.callback.__name__.replace("_", "-")
-            parameters = inspect.signature(command.callback, eval_str=True).parameters.values()
-            found[f"{before}{name}"] = {one.name: _option(one) for one in parameters if one.annotation is not Context}
-        for inner in group.registered_groups:
-            walk(inner.typer_instance, f"{before}{inner.name} ")
-
-    walk(app, "")
+    for name, made in COMMANDS.items():
+        parameters = inspect.signature(made.callback, eval_str=True).parameters.values()
+        found[name] = {one.name: _option(one) for one in parameters if one.annotation is not Context}
     return found
 
 
