@@ -177,7 +177,9 @@ def main() -> None:
     path = [entry for entry in sys.path if entry not in ("", str(ROOT))]
     for module in _IMPORTED:
         import_module(module)
-    tree = typer.main.get_command(app)  # which imports more
+    tree = typer.main.get_command(app)
+    for command in tree.commands.values():  # type: ignore[attr-defined]  # which imports more
+        list(getattr(command, "commands", {}).values())
     typer.main.get_command = lambda _: tree
     gc.collect()
     gc.freeze()
