@@ -34,7 +34,6 @@ from worlds.extras.remote.address import is_address
 from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.targets import file_name
 from worlds.rooms.forwarding import Forwarding
-from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
 from worlds.verbs.concluding import Concluding, concluding_slice
@@ -70,7 +69,6 @@ from worlds.verbs.writing import WritingVerbs
 
 SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
 """The endings of a world's file name, where its name has to identify it."""
-_SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
 _SETTINGS = ("created", "history_from", "purges", "term_removals", "policy", "default_graph", "embedder")
 """The rows of the table meta that a revision's world depends on."""
@@ -484,9 +482,10 @@ class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it
         return SeenCore(self._world._core, self._graphs, self._patterns) if possible else None
 
     def _patterns(self, seen: SeenCore) -> SubjectPatterns:
-        index: Any = DatasetIndex(self._world._core, self._core, seen)
         own = self._core.subject_patterns
-        return DatasetPatterns(index, self._core.running, seen.namespaces) if Dataset.possible(self._graphs) else own
+        if not Dataset.possible(self._graphs):
+            return own
+        return DatasetPatterns(DatasetIndex(self._world._core, self._core, seen), own, seen)
 
     @cached_property
     def _dataset(self) -> Dataset | None:

@@ -6,6 +6,7 @@ import contextlib
 import random
 import re
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -234,3 +235,16 @@ def test_readers_of_a_scope_beside_a_transaction_of_the_world() -> None:
         scope.history()
     reader.join(10)
     assert not reader.is_alive()
+
+
+def test_the_time_limit_of_patterns_holds_for_a_scope_and_is_spent_once() -> None:
+    world = scoping.opened()
+    world.add([(f"ex:e{n}", "rdfs:label", f'"amber {n}"', MINE) for n in range(400)])
+    scope = world.only(graphs=MINE)
+    scope.file.pattern_timeout = 0.5
+    endless = "?subject ?p ?o . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?c = ?f && ?f = ?i && ?o != ?c && ?a != ?d)"
+    began = time.monotonic()
+    with pytest.raises(worlds.QueryTimeout):
+        scope.search("amber", where=endless)
+    assert time.monotonic() - began < 10
+    assert scope.search("amber", where="?subject rdfs:label ?name", limit=3)

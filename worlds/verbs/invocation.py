@@ -87,9 +87,12 @@ def sighted(verb: F) -> F:
 
     @functools.wraps(verb)
     def asked(world: Any, *arguments: Any, **options: Any) -> Any:
-        with contextlib.suppress(UnseenError, WorldsError, ValueError, TypeError):
+        try:
             if (there := world._sight()) is not None:
                 return verb(there, *arguments, **options)
+        except (UnseenError, WorldsError, ValueError, TypeError) as error:
+            if getattr(error, "kind", None) in ("interrupted", "timeout"):
+                raise
         return verb(world, *arguments, **options)
 
     return asked  # type: ignore[return-value]  # the same signature

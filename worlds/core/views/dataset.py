@@ -25,6 +25,7 @@ from worlds.errors import QueryError, WorldsError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.evaluation import Found
 from worlds.graph.query.query import Query
+from worlds.graph.query.query_limits import Limits, deadline_of
 from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName
 from worlds.sql import statements
@@ -167,9 +168,17 @@ class DatasetIndex:
 
 
 class DatasetPatterns(SubjectPatterns):
-    """Evaluates the patterns of a scope over its world's index."""
+    """Evaluates the patterns of a scope over its world's index, within the time that `own`, of its slice, may take."""
 
     _index: Any
+
+    def __init__(self, index: Any, own: SubjectPatterns, seen: SeenCore) -> None:
+        super().__init__(index, seen.running, seen.namespaces)
+        self._own = own
+
+    def subjects(self, pattern: str, graphs: Sequence[Any] | None, limits: Limits | None = None) -> list[Any]:
+        """See `SubjectPatterns.subjects`."""
+        return super().subjects(pattern, graphs, limits or Limits(deadline_of(self._own.timeout)))
 
     def _seen(self, query: Query) -> Query:
         return self._index.seen(query)  # type: ignore[no-any-return]
