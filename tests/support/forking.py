@@ -180,7 +180,7 @@ def main() -> None:
     tree = typer.main.get_command(app)
     for command in tree.commands.values():  # type: ignore[attr-defined]  # which imports more
         list(getattr(command, "commands", {}).values())
-    typer.main.get_command = lambda _: tree
+    typer.main.get_command = lambda typer_instance: tree
     gc.collect()
     gc.freeze()
     woken, waking = socket.socketpair()
