@@ -51,18 +51,17 @@ if TYPE_CHECKING:
     *VIEWS,
     given("--json", "The same as --format json."),
     json=False,
-    examples=(
-        "worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'",
-        "worlds sparql kb.db --file query.rq --format csv > rows.csv",
-        "worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
-        "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
-        "worlds sparql --world birds.db --world lakes.db 'SELECT * { SERVICE <worlds:lakes> { ?s ?p ?o } }'",
-    ),
 )
 def sparql(asked: Any) -> None:
     """Answer a SPARQL query.
 
     The prefixes that loaded files declared need no declaration. An ASK prints true, or false with exit code 1.
+
+    $ worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'
+    $ worlds sparql kb.db --file query.rq --format csv > rows.csv
+    $ worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11
+    $ worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'
+    $ worlds sparql --world birds.db --world lakes.db 'SELECT * { SERVICE <worlds:lakes> { ?s ?p ?o } }'
     """
     if asked.json and asked.format not in (None, "json"):
         raise ValueError("use --json or --format, not both")

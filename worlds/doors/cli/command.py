@@ -19,6 +19,7 @@ from worlds.doors.cli.exit_codes import NO, Interrupted
 from worlds.doors.cli.options import EMBEDDER, ENTAILED_TOO, JSON, PATH, VIEWS, examples, opened, parameter
 from worlds.doors.cli.terminal import note, output, waiting, write_json
 from worlds.verbs.table import VERBS
+from worlds.verbs.verb import Verb
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LAST = ("embed", "embedder", "author", "message", "dry_run", "json")  # the options of many commands
@@ -73,7 +74,6 @@ def _any_of(names: str, options: Mapping[str, Any]) -> bool:
 def command(
     verb: str | None = None,
     *more: inspect.Parameter,
-    examples: tuple[str, ...],
     name: str | None = None,
     defaults: Mapping[str, Any] | None = None,
     key: Callable[[str], Any] | None = None,
@@ -83,19 +83,24 @@ def command(
     """Make a command of a function, named `name`, like its verb, or like the function.
 
     It has the options of the verb, and `more`, which come in the place of the verb's if they have their names; the
-    `defaults` are those of the command line, where they are not Python's. `key` puts the options in another order. A
-    function whose first parameter is `world` gets it opened, and one with the parameter `asked` all options, as that
-    one's attributes; it returns what is to be printed, None for nothing.
+    `defaults` are those of the command line, where they are not Python's. `key` puts the options in another order.
+    `verb` may also be a method without a row, or the name of a command that is no verb, a "." after its group.
+
+    A function whose first parameter is `world` gets it opened, and one with the parameter `asked` all options, as that
+    one's attributes; it returns what is to be printed, None for nothing. A function without parameters is no more than
+    a docstring: its command calls the method. The docstring is the help, and its lines that begin with $ are examples.
     `words` are those of `Answering`.
     """
     row = VERBS.get(verb or "")
     answering = Answering(**{"writes": row is not None and row.effect != "reads", **words})
 
     def decorate(function: _F) -> _F:
-        own = inspect.signature(function).parameters
+        told = inspect.getdoc(function) or ""
+        work = function if inspect.signature(function).parameters or verb is None else _calling(verb)
+        own = inspect.signature(work).parameters
         of_world = next(iter(own), "") == "world"
         world_first = [PATH] if of_world else []
-        options = _options(verb, (*world_first, *more, *([JSON] if json else [])), defaults or {}, key)
+        options = _options(row, (*world_first, *more, *([JSON] if json else [])), defaults or {}, key)
         rest = any(one.kind is one.VAR_KEYWORD for one in own.values())
         opening = {one.name for one in options if one in (PATH, JSON, EMBEDDER, ENTAILED_TOO, *VIEWS)}
 
@@ -106,43 +111,33 @@ def command(
             passed |= {"asked": SimpleNamespace(**given)} if "asked" in own else {}
             with contextlib.ExitStack() as stack:
                 world = stack.enter_context(_opened(answering, given, opening)) if of_world else None
-                answer = _answer(answering, functools.partial(function, *([world] if of_world else [])), passed, given)
+                answer = _answer(answering, functools.partial(work, *([world] if of_world else [])), passed, given)
                 tell(answer, world, given, began, answering)
 
-        run.__doc__ = "\n\n".join(filter(None, (row.help if row else None, inspect.getdoc(function))))
+        lines = told.split("\n")
+        help = "\n".join(line for line in lines if not line.startswith("$ ")).strip()
+        run.__doc__ = "\n\n".join(filter(None, (row.help if row else None, help)))
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in options}
-        called = name or (row.called("command") if row else function.__name__.replace("_", "-"))
-        COMMANDS[called] = Made(run, _examples(*examples))
+        called = name or (row.called("command") if row else (verb or function.__name__).replace(".", " "))
+        COMMANDS[called] = Made(run, examples(*(line[2:] for line in lines if line.startswith("$ "))))
         return function
 
     return decorate
 
 
-_examples = examples
-
-
-def verbs_own(method: str, *more: inspect.Parameter, help: str = "", **words: Any) -> None:
-    """Make the command of a method of a world that needs no words but its row's, and the sentences of `help`.
-
-    A method without a row takes its parameters from `more`.
-    """
-
-    def run(world: Any, **given: Any) -> Any:
-        return attrgetter(method)(world)(**gathered(given))
-
-    run.__doc__ = help
-    verb = method if method in VERBS else None
-    command(verb, *more, **({} if verb else {"name": method.replace(".", " ")}) | words)(run)
+def _calling(method: str) -> Callable[..., Any]:
+    """A function that calls a method of a world with all options of its command."""
+    return lambda world, **given: attrgetter(method)(world)(**gathered(given))
 
 
 def _options(
-    verb: str | None, more: tuple[inspect.Parameter, ...], defaults: Mapping[str, Any], key: Callable[[str], Any] | None
+    row: Verb | None, more: tuple[inspect.Parameter, ...], defaults: Mapping[str, Any], key: Callable[[str], Any] | None
 ) -> list[inspect.Parameter]:
     """The world, arguments, the verb's options, the command's own, and last those of many commands."""
     own = {one.name: one for one in more}
     found: dict[str, inspect.Parameter] = {}
-    for of in VERBS[verb].at("command") if verb else ():
+    for of in row.at("command") if row else ():
         if not {of.name, of.at("command")} & own.keys():
             found[of.name] = parameter(replace(of, default=defaults.get(of.name, of.default)))
     argued = {name for name, one in own.items() if isinstance(_told(one), typer.models.ArgumentInfo)}

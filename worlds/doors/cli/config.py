@@ -48,21 +48,17 @@ def template() -> str:
     return "\n".join(lines)
 
 
-@command(
-    None,
-    given("[NAME]", "One setting, whose value is printed alone, or a section, such as server."),
-    examples=(
-        "worlds config",
-        "worlds config server",
-        "WORLDS_SERVER_PORT=9000 worlds config server.port",
-        "worlds config --json | jq '.settings[] | select(.source != \"default\")'",
-    ),
-)
+@command(None, given("[NAME]", "One setting, whose value is printed alone, or a section, such as server."))
 def config(name: str | None, *, json: bool) -> None:
     """Show the settings: their values, and where each came from.
 
     The environment is stronger than ./worlds.toml (or the file that WORLDS_CONFIG names), and that is stronger than
     the user's worlds/worlds.toml. An option of a command is stronger than all of them.
+
+    $ worlds config
+    $ worlds config server
+    $ WORLDS_SERVER_PORT=9000 worlds config server.port
+    $ worlds config --json | jq '.settings[] | select(.source != "default")'
     """
     from worlds.settings import SETTINGS, load_settings, unknown_variables
 
@@ -108,20 +104,15 @@ def _document(setting: Setting, value: Any, source: str) -> dict[str, object]:
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
-@command(
-    None,
-    given("[SHELL]", f"{', '.join(SHELLS)}; else the one that you use."),
-    json=False,
-    examples=(
-        "echo 'eval \"$(worlds completion bash)\"' >> ~/.bashrc",
-        "echo 'eval \"$(worlds completion zsh)\"' >> ~/.zshrc",
-        "worlds completion fish > ~/.config/fish/completions/worlds.fish",
-    ),
-)
+@command(None, given("[SHELL]", f"{', '.join(SHELLS)}; else the one that you use."), json=False)
 def completion(shell: str | None) -> None:
     """Print the script that completes commands and options with the Tab key.
 
     Put the line that loads it into your shell's start file: see the examples.
+
+    $ echo 'eval "$(worlds completion bash)"' >> ~/.bashrc
+    $ echo 'eval "$(worlds completion zsh)"' >> ~/.zshrc
+    $ worlds completion fish > ~/.config/fish/completions/worlds.fish
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # Typer's own
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import typer
 from rich.text import Text
 
 from worlds.doors.cli import show
-from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.command import command
 from worlds.doors.cli.differences import TARGET
 from worlds.doors.cli.exit_codes import NO, Interrupted
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, given
@@ -26,8 +27,8 @@ _ALL = 10_000  # of each kind that are proposed, or told to programs
 _CAUSES = 5  # that are told before the findings
 
 
-def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> None:
-    """Make the command of a verb that returns findings, which can be proposed."""
+def _finder(verb: str, *more: inspect.Parameter, **words: Any) -> Callable[[Callable[[], None]], None]:
+    """Make the command of a verb that returns findings, which can be proposed, from its help."""
 
     def run(
         world: World, *, limit: int | None, propose: bool, author: str | None, json: bool, by: Any = None, **given: Any
@@ -53,21 +54,15 @@ def _finder(verb: str, *more: inspect.Parameter, help: str, **words: Any) -> Non
         shown = [{**one, "said by": _authors(one["quads"])} for one in told["findings"][: len(found)]]
         return {"causes": told["causes"][:_CAUSES], "findings": shown}
 
-    run.__doc__ = help
-    command(
-        verb,
-        *more,
-        given(
-            "--limit -n N",
-            f"The number of findings of each kind at most; by default {_SHOWN}, and all with --json.",
-            int,
-            min=1,
-        ),
-        given("--propose", "Propose the remedy of each finding; see `worlds proposals list`."),
-        AUTHOR,
-        writes="propose",
-        **words,
-    )(run)
+    limit = f"The number of findings of each kind at most; by default {_SHOWN}, and all with --json."
+    propose = "Propose the remedy of each finding; see `worlds proposals list`."
+    more = (*more, given("--limit -n N", limit, int, min=1), given("--propose", propose), AUTHOR)
+
+    def decorate(function: Callable[[], None]) -> None:
+        run.__doc__ = function.__doc__
+        command(verb, *more, writes="propose", **words)(run)
+
+    return decorate
 
 
 def _authors(quads: list[dict[str, Any]]) -> list[str]:
@@ -83,39 +78,48 @@ def _proposed(numbers: list[int], found: bool) -> str:
     return f"{counted(len(numbers), 'proposal')} made{between}"
 
 
-_finder(
+@_finder(
     "curation.contradictions",
     given("--by NAME", VERBS["curation.contradictions"].options["author"].help),
-    help="The exit code is 1 if a declaration is contradicted.",
     waiting="reading",
     fails=lambda told: any(one["severity"] == "error" for one in told.get("findings", ())),
-    examples=("worlds curate contradictions kb.db", "worlds curate contradictions kb.db --kind functional --by ann"),
 )
-_finder(
-    "curation.duplicates",
-    given("--between GRAPH GRAPH", VERBS["curation.duplicates"].options["between"].help, tuple[str, str]),
-    help="The likeliest come first.",
-    waiting="comparing",
-    examples=(
-        "worlds curate duplicates kb.db --type ex:Person",
-        "worlds curate duplicates kb.db --between default ex:new",
-    ),
-)
-_finder(
-    "curation.links",
-    help="The surest come first.",
-    waiting="reading",
-    examples=("worlds curate links kb.db --type ex:Person",),
-)
+def contradictions() -> None:
+    """The exit code is 1 if a declaration is contradicted.
 
-verbs_own(
-    "curation.link_texts",
-    EMBEDDER,
-    help="`worlds policy kb.db mentions=true` keeps the links in step with writes.",
-    waiting="reading",
-    nothing="nothing changed: the texts are linked already",
-    examples=("worlds curate link-texts kb.db", "worlds curate link-texts kb.db --type ex:Person --propose"),
-)
+    $ worlds curate contradictions kb.db
+    $ worlds curate contradictions kb.db --kind functional --by ann
+    """
+
+
+_BETWEEN = VERBS["curation.duplicates"].options["between"].help
+
+
+@_finder("curation.duplicates", given("--between GRAPH GRAPH", _BETWEEN, tuple[str, str]), waiting="comparing")
+def duplicates() -> None:
+    """The likeliest come first.
+
+    $ worlds curate duplicates kb.db --type ex:Person
+    $ worlds curate duplicates kb.db --between default ex:new
+    """
+
+
+@_finder("curation.links", waiting="reading")
+def links() -> None:
+    """The surest come first.
+
+    $ worlds curate links kb.db --type ex:Person
+    """
+
+
+@command("curation.link_texts", EMBEDDER, waiting="reading", nothing="nothing changed: the texts are linked already")
+def link_texts() -> None:
+    """`worlds policy kb.db mentions=true` keeps the links in step with writes.
+
+    $ worlds curate link-texts kb.db
+    $ worlds curate link-texts kb.db --type ex:Person --propose
+    """
+
 
 _FORMATS = ("table", "json", "markdown", "html")
 _LEVELS = ("error", "warning", "info", "never")
@@ -129,13 +133,13 @@ _POINTS = f"{VERBS['curation.report'].options['points'].help[:-1]}; by default {
     given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
     given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
     TARGET,
-    examples=(
-        "worlds curate report kb.db --fail-on warning --after 12",
-        "worlds curate report kb.db -f html -o report.html",
-    ),
 )
 def report(world: World, asked: Any) -> None:
-    """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found."""
+    """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found.
+
+    $ worlds curate report kb.db --fail-on warning --after 12
+    $ worlds curate report kb.db -f html -o report.html
+    """
     for what, chosen, known in (("--fail-on", asked.fail_on, _LEVELS), ("--format", asked.format, _FORMATS)):
         if chosen not in known:
             raise ValueError(f"{what} must be one of {', '.join(known)}, not {chosen!r}")

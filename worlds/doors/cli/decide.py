@@ -13,7 +13,7 @@ import typer
 
 from worlds.doors.cli.ask import given_query
 from worlds.doors.cli.changes import finish, print_edits
-from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.command import command
 from worlds.doors.cli.decisions import as_table, read_table
 from worlds.doors.cli.decisions import decide as carried_out
 from worlds.doors.cli.exit_codes import NO, Interrupted
@@ -43,20 +43,21 @@ _CHOSEN = (
 _UPDATE = given("[UPDATE]", "A SPARQL Update, or - for standard input.")
 
 
-@command(
-    "curation.merge",
-    EMBEDDER,
-    nothing=_NOTHING,
-    examples=("worlds curate merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",),
-)
+@command("curation.merge", EMBEDDER, nothing=_NOTHING)
 def merge(world: World, kept: str, others: list[str], **given: Any) -> Any:
-    """A merge can be taken back by `split`."""
+    """A merge can be taken back by `split`.
+
+    $ worlds curate merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run
+    """
     return world.curation.merge(kept, *others, **given)
 
 
-@command("curation.split", EMBEDDER, nothing=_NOTHING, examples=("worlds curate split kb.db 4 --author ann",))
+@command("curation.split", EMBEDDER, nothing=_NOTHING)
 def split(world: World, **given: Any) -> Any:
-    """Quads added since stay where they are, and are listed: somebody has to decide whose they are."""
+    """Quads added since stay where they are, and are listed: somebody has to decide whose they are.
+
+    $ worlds curate split kb.db 4 --author ann
+    """
     change = world.curation.split(**given)
     unassigned = () if given["dry_run"] else change.unassigned
     if unassigned:
@@ -97,14 +98,12 @@ def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
         said(f"{one.status} by {one.reviewer or 'somebody'}" + (f": {one.decision}" if one.decision else ""))
 
 
-@command(
-    "proposals.add",
-    *(_UPDATE, FILE),
-    show=_print,
-    examples=("worlds proposals add kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",),
-)
+@command("proposals.add", *(_UPDATE, FILE), show=_print)
 def propose(world: World, update: str | None, *, file: str | None, **given: Any) -> Any:
-    """Quads are given in N-Quads; - is an update on standard input."""
+    """Quads are given in N-Quads; - is an update on standard input.
+
+    $ worlds proposals add kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot
+    """
     sides = any(given[name] for name in ("add", "remove", "merge"))
     text = None if update is None and file is None and sides else given_query(update, file)
     given |= {name: read_quads(given[name]) for name in ("add", "remove", "relies_on")}
@@ -112,20 +111,23 @@ def propose(world: World, update: str | None, *, file: str | None, **given: Any)
 
 
 @command(
-    "proposals.amend",
-    given("PROPOSAL", "The number of a proposal.", int, name="id"),
-    *(_UPDATE, FILE),
-    show=_print,
-    examples=("worlds proposals amend kb.db 7 --why 'the source says so on page 3' --author ann",),
+    "proposals.amend", given("PROPOSAL", "The number of a proposal.", int, name="id"), *(_UPDATE, FILE), show=_print
 )
 def amend(world: World, id: int, update: str | None, *, file: str | None, **given: Any) -> Any:
-    """The change that it had stays in its discussion."""
+    """The change that it had stays in its discussion.
+
+    $ worlds proposals amend kb.db 7 --why 'the source says so on page 3' --author ann
+    """
     text = None if update is None and file is None else given_query(update, file)
     given |= {name: read_quads(given[name]) for name in ("add", "remove") if given[name] is not None}
     return world.proposals.amend(id, update=text, **given)
 
 
-verbs_own("proposals.get", show=_print, examples=("worlds proposals get kb.db 7",))
+@command("proposals.get", show=_print)
+def get() -> None:
+    """
+    $ worlds proposals get kb.db 7
+    """
 
 
 def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
@@ -141,10 +143,13 @@ def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
     given("--csv", "Print a table to decide in, for `worlds proposals decide`."),
     defaults={"limit": 100},
     show=_print_proposals,
-    examples=("worlds proposals list kb.db", "worlds proposals list kb.db --csv > decisions.csv"),
 )
 def proposals(world: World, *, csv: bool, **given: Any) -> Any:
-    """`proposals get` shows a proposal in full."""
+    """`proposals get` shows a proposal in full.
+
+    $ worlds proposals list kb.db
+    $ worlds proposals list kb.db --csv > decisions.csv
+    """
     listed = world.proposals.list(**given)
     if csv:
         for told in listed.notes:
@@ -196,16 +201,7 @@ def _entities(world: World, query: str) -> list[Any]:
     return [row[0] for row in found if row[0] is not None]
 
 
-@command(
-    "proposals.accept",
-    *_CHOSEN,
-    *(EMBEDDER, AUTHOR),
-    defaults={"version": 1},
-    examples=(
-        "worlds proposals accept kb.db 7 --reviewer ann",
-        "worlds proposals accept kb.db --min 0.95 --kind duplicate --dry-run",
-    ),
-)
+@command("proposals.accept", *_CHOSEN, *(EMBEDDER, AUTHOR), defaults={"version": 1})
 def accept(
     world: World,
     *,
@@ -219,6 +215,9 @@ def accept(
     """The author of each revision is who gave the change; its message names the reviewer.
 
     Those that are accepted before an error stay so.
+
+    $ worlds proposals accept kb.db 7 --reviewer ann
+    $ worlds proposals accept kb.db --min 0.95 --kind duplicate --dry-run
     """
     by_number = bool(given["numbers"])
     chosen = _chosen(world, given)
@@ -234,36 +233,31 @@ def accept(
         note("no open proposal matches all of these options")
 
 
-@command(
-    "proposals.reject",
-    *_CHOSEN,
-    AUTHOR,
-    empty="no open proposal matches all of these options",
-    examples=("worlds proposals reject kb.db 7 8 --why 'no source' --reviewer ann",),
-)
+@command("proposals.reject", *_CHOSEN, AUTHOR, empty="no open proposal matches all of these options")
 def reject(world: World, *, author: str | None, reviewer: str | None, **given: Any) -> Any:
-    """All of them are rejected or, after an error, none."""
+    """All of them are rejected or, after an error, none.
+
+    $ worlds proposals reject kb.db 7 8 --why 'no source' --reviewer ann
+    """
     chosen = _chosen(world, given)
     return {"proposals": world.proposals.reject_all(chosen, reviewer=reviewer or author, **given)}
 
 
 @command(
-    None,
+    "proposals.decide",
     given("FILE", "A table of `worlds proposals list --csv`.", Path),
     given("--force", "Accept even if quads that a proposal relies on have changed."),
     given("--dry-run", "Show the changes without making them."),
     *(EMBEDDER, AUTHOR),
-    name="proposals decide",
     writes=True,
-    examples=(
-        "worlds proposals list kb.db --csv > decisions.csv",
-        "worlds proposals decide kb.db decisions.csv --dry-run",
-    ),
 )
 def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str | None, json: bool) -> None:
     """Accept and reject proposals by the column `decision` of a table, each by itself.
 
     A proposal that has moved, or has another version than the table, is refused and stays open: the exit code is 1.
+
+    $ worlds proposals list kb.db --csv > decisions.csv
+    $ worlds proposals decide kb.db decisions.csv --dry-run
     """
     with _counting() as told:
         for row in carried_out(world, read_table(file), reviewer=author, force=force, dry_run=dry_run):

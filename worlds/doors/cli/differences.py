@@ -85,13 +85,14 @@ def _format(format: str, *, as_json: bool) -> str:
     return "json" if as_json else format
 
 
-@command(
-    "diff",
-    *(FROM, TO, FORM, _SUMMARY, _LIMIT, TARGET),
-    examples=("worlds diff kb.db 3", "worlds diff kb.db 3 7 --summary", "worlds diff kb.db 3 -f html -o diff.html"),
-)
+@command("diff", *(FROM, TO, FORM, _SUMMARY, _LIMIT, TARGET))
 def diff(world: World, a: str, b: str | None, *, format: str, json: bool, **shown: Any) -> None:
-    """Changes are listed by entity: changed values (~ old → new), added (+) and removed (-) values."""
+    """Changes are listed by entity: changed values (~ old → new), added (+) and removed (-) values.
+
+    $ worlds diff kb.db 3
+    $ worlds diff kb.db 3 7 --summary
+    $ worlds diff kb.db 3 -f html -o diff.html
+    """
     format = _format(format, as_json=json)
     found = world.diff(at_moment(world, a), None if b is None else at_moment(world, b))
     what = f"from revision {found.a} to {found.b}"
@@ -105,16 +106,16 @@ def diff(world: World, a: str, b: str | None, *, format: str, json: bool, **show
     given("--base OLD", "The common ancestor of both: shows their conflicts."),
     given("--graph -g IRI", "The graph of a world, and of the files' quads."),
     *(FORM, _SUMMARY, _LIMIT, TARGET),
-    examples=(
-        "worlds compare yesterday.ttl today.ttl",
-        "worlds compare kb.db today.ttl --graph https://example.org/import -f markdown",
-        "worlds compare mine.ttl theirs.ttl --base old.ttl",
-    ),
 )
 def compare(
     a: str, b: str, *, base: str | None, graph: str | None, format: str, limit: int | None, json: bool, **shown: Any
 ) -> None:
-    """Compare two worlds, two files, or a file and a world; blank nodes are matched by their statements."""
+    """Compare two worlds, two files, or a file and a world; blank nodes are matched by their statements.
+
+    $ worlds compare yesterday.ttl today.ttl
+    $ worlds compare kb.db today.ttl --graph https://example.org/import -f markdown
+    $ worlds compare mine.ttl theirs.ttl --base old.ttl
+    """
     from worlds.comparison import compare as compared
 
     format = _format(format, as_json=json)

@@ -61,12 +61,15 @@ def _print(told: Mapping[str, Any], _: Mapping[str, str]) -> None:
     EMBEDDER,
     fails=lambda told: not told["ok"],
     show=_print,
-    examples=("worlds doctor", "worlds doctor kb.db", "worlds doctor kb.db --json | jq '.findings[].remedy'"),
 )
 def doctor(path: str | None, *, embedder: str, audit: bool) -> dict[str, Any]:
     """Look whether all is well: versions, extras, the model, the settings, and a world. Exits with 1 if not.
 
     What is not well is said with what to do about it.
+
+    $ worlds doctor
+    $ worlds doctor kb.db
+    $ worlds doctor kb.db --json | jq '.findings[].remedy'
     """
     with waiting("looking"):
         findings = list(_installation(embedder))

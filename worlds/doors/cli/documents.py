@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     EMBEDDER,
     create=True,
     defaults={"type": None, "predicate": None},
-    examples=(
-        "worlds sources add-document kb.db notes/ --base https://example.org/notes/",
-        "worlds sources add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
-    ),
 )
 def add_document(
     world: World,
@@ -51,6 +47,9 @@ def add_document(
 
     Of folders, the files ending in .md, .txt, .html, .pdf, .docx, .epub and the like are taken. After an error, nothing
     is changed.
+
+    $ worlds sources add-document kb.db notes/ --base https://example.org/notes/
+    $ worlds sources add-document kb.db report.html --iri https://example.org/report --date 2024-05-01
     """
     documents = _documents(files, base, iri)
     options = {name: value for name, value in given.items() if name not in ("type", "predicate") or value is not None}

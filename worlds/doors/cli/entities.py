@@ -45,21 +45,24 @@ def _print_resolutions(found: Sequence[Resolution], prefixes: Mapping[str, str])
     EMBEDDER,
     show=_print_resolutions,
     fails=lambda found: any(one.outcome != "match" for one in found),
-    examples=("worlds resolve kb.db 'Fritz Lang' --type ex:Person", "worlds resolve kb.db - --json < names.txt"),
 )
 def resolve(world: World, names: list[str], **given: Any) -> list[Resolution]:
-    """The exit code is 1 unless each name has a match."""
+    """The exit code is 1 unless each name has a match.
+
+    $ worlds resolve kb.db 'Fritz Lang' --type ex:Person
+    $ worlds resolve kb.db - --json < names.txt
+    """
     every = [name for one in names for name in (_read_names() if one == "-" else [one])]
     return [world.resolve(name, **given) for name in every]
 
 
-@command(
-    "entities.form",
-    given("[IRI]", "The entity."),
-    examples=("worlds entities form kb.db ex:metropolis", "worlds entities form kb.db --type ex:Film --json"),
-)
+@command("entities.form", given("[IRI]", "The entity."))
 def form(world: World, **given: Any) -> Any:
-    """With --type and no entity, the form of a new one."""
+    """With --type and no entity, the form of a new one.
+
+    $ worlds entities form kb.db ex:metropolis
+    $ worlds entities form kb.db --type ex:Film --json
+    """
     found = world.entities.form(**given)
     if not found.fields:
         note("no fields are known: there is neither a shape nor another entity of these classes")
@@ -70,10 +73,12 @@ def form(world: World, **given: Any) -> Any:
     "entities.similar",
     given("--mode", "By meaning, where there are vectors, or by words.", Literal["vector", "text"], "vector"),
     given("--words", "The same as --mode text."),
-    examples=("worlds entities similar kb.db ex:metropolis --type ex:Film",),
 )
 def similar(world: World, iri: str, *, mode: str, words: bool, json: bool, **given: Any) -> None:
-    """The exit code is 1 if the world has no quads about the entity."""
+    """The exit code is 1 if the world has no quads about the entity.
+
+    $ worlds entities similar kb.db ex:metropolis --type ex:Film
+    """
     if words or mode == "text":
         given["mode"] = "text"
     hits = world.entities.similar(iri, **gathered(given))
@@ -113,13 +118,12 @@ def _print_resolution(found: Resolution, prefixes: Mapping[str, str]) -> None:
         console.print(line.append(f"  {one.kind}{matched}{apart}", style="dim not bold"), soft_wrap=True)
 
 
-@command(
-    "entities.mentions",
-    given("TEXT", "A text, a document's IRI, or '-' for standard input."),
-    examples=("worlds entities mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'",),
-)
+@command("entities.mentions", given("TEXT", "A text, a document's IRI, or '-' for standard input."))
 def mentions(world: World, text: str, **given: Any) -> Any:
-    """Positions are counted in characters."""
+    """Positions are counted in characters.
+
+    $ worlds entities mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'
+    """
     return world.entities.mentions(read_stdin("a text") if text == "-" else text, **given)
 
 
@@ -133,10 +137,12 @@ def mentions(world: World, text: str, **given: Any) -> Any:
     ),
     embedder=lambda given: "auto" if len(given["claim"]) == 1 else "none",
     fails=lambda found: found.outcome != "supported",
-    examples=("worlds curate verify kb.db ex:metropolis ex:director ex:fritz-lang",),
 )
 def verify(world: World, claim: list[str], **given: Any) -> Any:
-    """The exit code is 1 unless the claim is supported."""
+    """The exit code is 1 unless the claim is supported.
+
+    $ worlds curate verify kb.db ex:metropolis ex:director ex:fritz-lang
+    """
     if len(claim) not in (1, 3):
         raise typer.BadParameter("give a triple (three arguments), or words (one argument, quoted)")
     return world.curation.verify(claim[0] if len(claim) == 1 else tuple(claim), **given)

@@ -27,10 +27,12 @@ _OF = VERBS["facts.state"].options
     *(given(name.upper(), _OF[name].help) for name in ("subject", "predicate", "object")),
     given("--supersede", "End the other value of a functional predicate."),
     EMBEDDER,
-    examples=("worlds facts state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede",),
 )
 def state(world: World, *, supersede: bool, **given: Any) -> Any:
-    """The fact is asserted, and a reifier has its time; with `--to`, it has ended and is not asserted."""
+    """The fact is asserted, and a reifier has its time; with `--to`, it has ended and is not asserted.
+
+    $ worlds facts state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede
+    """
     return world.facts.state(supersede="functional" if supersede else None, **given)
 
 
@@ -54,10 +56,6 @@ def _print_receipt(receipt: Receipt, _: Mapping[str, str]) -> None:
     EMBEDDER,
     show=_print_receipt,
     fails=lambda receipt: bool(receipt.of("refused")),
-    examples=(
-        "worlds facts tell kb.db 'Ann Smith' 'works at' Acme --from 2026-05",
-        "worlds facts tell kb.db --file facts.jsonl --dry-run",
-    ),
 )
 def tell(
     world: World,
@@ -69,7 +67,11 @@ def tell(
     cites: list[str] | None,
     **given: Any,
 ) -> Receipt:
-    """Facts that are sure are written as one revision. The exit code is 1 if a fact was refused."""
+    """Facts that are sure are written as one revision. The exit code is 1 if a fact was refused.
+
+    $ worlds facts tell kb.db 'Ann Smith' 'works at' Acme --from 2026-05
+    $ worlds facts tell kb.db --file facts.jsonl --dry-run
+    """
     if (file is None) == (not fact) or (fact and len(fact) != 3):
         raise ArgumentError(
             "a fact is SUBJECT PREDICATE OBJECT, each in quotes if it has several words; or --file FILE"

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.command import command
 from worlds.doors.cli.exit_codes import Interrupted
 from worlds.doors.cli.options import AT, ENTAILED_TOO, WORLD_HELP, given
 from worlds.doors.cli.terminal import progress, waiting
@@ -21,25 +21,20 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout")
 
 @command(
     None,
-    given(
-        "[TARGET]",
-        "A file (.gz, .bz2 and .zst compress), or - for standard output.",
-        default="-",
-    ),
+    given("[TARGET]", "A file (.gz, .bz2 and .zst compress), or - for standard output.", default="-"),
     given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld; else by the target's name, else nq."),
     given("--graph -g IRI", "Only this graph ('default': the default one)."),
     given("--table CLASS", "Write the instances of CLASS as a table (.csv, .tsv), its mapping beside it."),
     ENTAILED_TOO,
-    examples=(
-        "worlds export kb.db kb.nq.gz",
-        "worlds export kb.db --graph ex:people --format turtle | less",
-        "worlds export kb.db people.csv --table ex:Person",
-    ),
 )
 def export(world: World, target: str, *, format: str | None, graph: str | None, json: bool, **given: Any) -> Any:
     """Write the quads to a file or to standard output, as they were given.
 
     A file is put in place only when it is complete.
+
+    $ worlds export kb.db kb.nq.gz
+    $ worlds export kb.db --graph ex:people --format turtle | less
+    $ worlds export kb.db people.csv --table ex:Person
     """
     if target in _STANDARD_OUTPUT:
         if json:
@@ -53,30 +48,28 @@ def export(world: World, target: str, *, format: str | None, graph: str | None, 
         return {"target": target, "quads": world.export(target, format=format, graph=graph, **given)}
 
 
-@command(
-    None,
-    given("TARGET", "The copy, a new file."),
-    name="file backup",
-    examples=("worlds file backup kb.db kb-2025-01-31.db",),
-)
+@command("file.backup", given("TARGET", "The copy, a new file."))
 def backup(world: World, target: str) -> dict[str, Any]:
-    """Write a complete copy of a world, while others go on using it."""
+    """Others go on using the world meanwhile.
+
+    $ worlds file backup kb.db kb-2025-01-31.db
+    """
     with waiting(f"writing {target}"):
         world.file.backup(target)
     return {"target": target, "bytes": Path(target).stat().st_size}
 
 
 @command(
-    None,
+    "file.restore",
     given("BACKUP", "The file that `worlds file backup` wrote.", name="source"),
     given("WORLD", WORLD_HELP, name="path"),
-    name="file restore",
-    examples=("worlds file restore kb-2025-01-31.db kb.db",),
 )
 def restore(source: str, path: str) -> dict[str, Any]:
     """Put a backup in the place of a world that nobody has open.
 
     What belonged to the world before goes: its log, and what is derived from it.
+
+    $ worlds file restore kb-2025-01-31.db kb.db
     """
     from worlds.core.file.restore import restore as put_in_place
 
@@ -86,13 +79,13 @@ def restore(source: str, path: str) -> dict[str, Any]:
 
 
 @command(
-    "file.compact",
-    waiting="compacting",
-    interrupted="nothing is lost; run `worlds file compact {path}` for the rest",
-    examples=("worlds file compact kb.db",),
+    "file.compact", waiting="compacting", interrupted="nothing is lost; run `worlds file compact {path}` for the rest"
 )
 def compact(world: World, path: str) -> dict[str, Any]:
-    """The sizes are in bytes."""
+    """The sizes are in bytes.
+
+    $ worlds file compact kb.db
+    """
     began = time.perf_counter()
     before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
     world.file.compact()
@@ -101,17 +94,18 @@ def compact(world: World, path: str) -> dict[str, Any]:
 
 
 @command(
-    None,
+    "file.vector-index",
     given("--build/--drop", "Build it anew and keep it, or drop it for good.", bool, show_default=False),
-    name="file vector-index",
     writes=lambda given: given["build"] is not None,
-    examples=("worlds file vector-index kb.db", "worlds file vector-index kb.db --build"),
 )
 def vector_index(world: World, build: bool | None) -> dict[str, Any]:
     """Tell whether a world has the native vector index, build it, or drop it.
 
     Other programs that use libSQL find the nearest vectors by it (`vector_top_k`); searches of this one need none, but
     those with `--plan index`. A new world keeps it up to some 3,000 vectors.
+
+    $ worlds file vector-index kb.db
+    $ worlds file vector-index kb.db --build
     """
     if build:
         try:
@@ -125,13 +119,10 @@ def vector_index(world: World, build: bool | None) -> dict[str, Any]:
     return {"vector_index": stats.vector_index, "vectors": stats.vectors}
 
 
-verbs_own(
-    "file.publish",
-    *(AT, ENTAILED_TOO),
-    waiting="publishing",
-    help="The site opens from the disk, too. A further run writes only what differs; tags are its releases.",
-    examples=(
-        "worlds file publish kb.db site/ --scheme ex:Scheme",
-        "worlds file publish kb.db site/ --scheme ex:Scheme --at 2026-11",
-    ),
-)
+@command("file.publish", *(AT, ENTAILED_TOO), waiting="publishing")
+def publish() -> None:
+    """The site opens from the disk, too. A further run writes only what differs; tags are its releases.
+
+    $ worlds file publish kb.db site/ --scheme ex:Scheme
+    $ worlds file publish kb.db site/ --scheme ex:Scheme --at 2026-11
+    """

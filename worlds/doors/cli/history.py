@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worlds.doors.cli.command import command, document, verbs_own
+from worlds.doors.cli.command import command, document
 from worlds.doors.cli.differences import FROM, TO
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, MESSAGE, at_moment, given, moment
 from worlds.doors.cli.show import print_answer
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 
-@command(
-    "history",
-    name="log",
-    examples=("worlds log kb.db", "worlds log kb.db -n 5 --json"),
-)
+@command("history", name="log")
 def log(world: World, *, since: str | None, until: str | None, **given: Any) -> dict[str, list[Entry]]:
-    """Each has its time, and its numbers of quads. A time without a zone is this machine's."""
+    """Each has its time, and its numbers of quads. A time without a zone is this machine's.
+
+    $ worlds log kb.db
+    $ worlds log kb.db -n 5 --json
+    """
     times: dict[str, Any] = {
         name: None if text is None else moment(name, text) for name, text in (("since", since), ("until", until))
     }
@@ -52,27 +52,21 @@ def _print_blame(found: Mapping[str, list[Provenance]], prefixes: Mapping[str, s
     given("IRI", "The entity: an IRI, or a prefixed name.", name="entity"),
     given("--removed", "Include quads that were removed."),
     show=_print_blame,
-    examples=(
-        "worlds revisions provenance kb.db ex:Curiosity",
-        "worlds revisions provenance kb.db ex:Curiosity -p ex:landed --removed",
-    ),
 )
 def blame(world: World, entity: str, *, removed: bool, **given: Any) -> dict[str, list[Provenance]]:
-    """The matches are the quads with the entity as their subject."""
+    """The matches are the quads with the entity as their subject.
+
+    $ worlds revisions provenance kb.db ex:Curiosity
+    $ worlds revisions provenance kb.db ex:Curiosity -p ex:landed --removed
+    """
     return {"quads": [one for one in world.revisions.provenance(entity, **given) if removed or one.removed is None]}
 
 
-@command(
-    None,
-    *(FROM, TO),
-    name="revisions patch",
-    json=False,
-    examples=("worlds revisions patch kb.db 4 5 > fifth.rdfp",),
-)
+@command("revisions.patch", *(FROM, TO), json=False)
 def patch(world: World, a: str, b: str | None) -> None:
-    """Print the difference between two revisions as an RDF Patch, which `revisions apply` takes.
+    """`revisions apply` takes it. What one revision did is the difference from the one before it.
 
-    What one revision did is the difference from the one before it.
+    $ worlds revisions patch kb.db 4 5 > fifth.rdfp
     """
     found = world.diff(at_moment(world, a), None if b is None else at_moment(world, b))
     for piece in found.pieces():
@@ -86,20 +80,20 @@ def patch(world: World, a: str, b: str | None) -> None:
     given("PATCH", "A file (.gz, .bz2, .zst), or - for standard input.", name="source"),
     EMBEDDER,
     nothing="nothing changed: the world has all changes of the patch already",
-    examples=(
-        "worlds revisions apply copy.db fifth.rdfp",
-        "worlds revisions patch kb.db 4 | worlds revisions apply copy.db -",
-    ),
 )
 def apply(world: World, source: str, **given: Any) -> Any:
-    """All of it is applied or, after an error, nothing."""
+    """All of it is applied or, after an error, nothing.
+
+    $ worlds revisions apply copy.db fifth.rdfp
+    $ worlds revisions patch kb.db 4 | worlds revisions apply copy.db -
+    """
     if source == "-" and sys.stdin is not None and sys.stdin.isatty():
         note("reading a patch from the terminal; Ctrl-D ends it")
     return world.revisions.apply(source, **given)
 
 
 @command(
-    None,
+    "revisions.prune",
     given(
         "[BEFORE]",
         "Forget the revisions before this number, tag, day or time (2025-01-31, 2025-01-31T12:00+01:00; "
@@ -108,17 +102,16 @@ def apply(world: World, source: str, **given: Any) -> Any:
     given("--keep N", "From now on, keep the newest N revisions.", int),
     given("--keep-days DAYS", "From now on, keep the revisions of so many days.", float),
     given("--keep-all", "From now on, keep all revisions."),
-    name="revisions prune",
     writes=True,
-    examples=("worlds revisions prune kb.db 2025-01-31", "worlds revisions prune kb.db --keep 100 --keep-days 30"),
 )
 def prune(
     world: World, before: str | None, *, keep: int | None, keep_days: float | None, keep_all: bool
 ) -> dict[str, int | None]:
-    """Forget old revisions, and the quads that they removed; what holds now stays.
+    """Present quads stay. A revision that --keep or --keep-days keeps is kept; both are stored, and applied after
+    every write too. `file compact` gives the space back.
 
-    A revision that --keep or --keep-days keeps is kept; both are stored, and applied after every write too. `file
-    compact` gives the space back.
+    $ worlds revisions prune kb.db 2025-01-31
+    $ worlds revisions prune kb.db --keep 100 --keep-days 30
     """
     if sum((before is not None, keep is not None or keep_days is not None, keep_all)) != 1:
         raise ValueError("name the revisions to forget: BEFORE, --keep and --keep-days, or --keep-all to keep all")
@@ -132,30 +125,33 @@ def prune(
 
 
 @command(
-    None,
+    "revisions.tag",
     given("NAME", "The name, such as that of a release.", name="tag"),
     given("[REVISION]", "The revision: its number or a time; else the last one."),
     *(AUTHOR, MESSAGE),
-    name="revisions tag",
     writes=True,
-    examples=("worlds revisions tag kb.db 2026-11", "worlds diff kb.db 2026-10 2026-11 --summary"),
 )
 def add(world: World, tag: str, revision: str | None, **said: Any) -> Tag:
-    """Name a revision; the name is taken wherever a revision is."""
+    """Name a revision; the name is taken wherever a revision is.
+
+    $ worlds revisions tag kb.db 2026-11
+    $ worlds diff kb.db 2026-10 2026-11 --summary
+    """
     return world.revisions.tag(tag, None if revision is None else at_moment(world, revision), **said)
 
 
-@command(None, name="revisions tags", examples=("worlds revisions tags kb.db",), empty="no revision has a tag")
+@command("revisions.tags", empty="no revision has a tag")
 def listed(world: World) -> dict[str, tuple[Tag, ...]]:
-    """Show the tags, and the revisions that they name."""
+    """Show the tags, and the revisions that they name.
+
+    $ worlds revisions tags kb.db
+    """
     return {"tags": world.revisions.list()}
 
 
-verbs_own(
-    "revisions.remove",
-    given("NAME", "The tag.", name="name"),
-    name="revisions untag",
-    writes=True,
-    help="Remove a tag; its revision stays.",
-    examples=("worlds revisions untag kb.db 2026-11",),
-)
+@command("revisions.remove", given("NAME", "The tag.", name="name"), name="revisions untag", writes=True)
+def remove() -> None:
+    """Remove a tag; its revision stays.
+
+    $ worlds revisions untag kb.db 2026-11
+    """

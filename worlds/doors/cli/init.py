@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     given("--profiles", "Give each entity a text of its own, its triples in words.", callback=from_settings),
     given("--no-embed", "Leave the texts to `worlds embed`."),
     *(EMBEDDER, AUTHOR),
-    examples=("worlds init kb.db", "worlds init kb.db papers.ttl people.nq.gz --settings"),
 )
 def init(asked: Any) -> None:
     """Make a world, load files into it if some are given, and say what can be done next.
 
     Nothing is ever overwritten. After an error or Ctrl-C, nothing was made.
+
+    $ worlds init kb.db
+    $ worlds init kb.db papers.ttl people.nq.gz --settings
     """
     from worlds.doors.cli.config import template
     from worlds.settings import FILE

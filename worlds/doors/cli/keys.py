@@ -19,7 +19,7 @@ _LEVELS = Literal["read", "propose", "write", "admin"]
 
 
 @command(
-    None,
+    "keys.add",
     _TARGET,
     given("NAME", "The holder of the key: the author of changes made with it."),
     given("--level", "The rights of the key; each level includes the levels before it.", _LEVELS, "read"),
@@ -27,17 +27,15 @@ _LEVELS = Literal["read", "propose", "write", "admin"]
     given("--graph -g IRI...", "On this graph; may be repeated.", show_default="all"),
     given("--expires WHEN", "90d, 12h, a date such as 2027-01-31, or never.", default="never"),
     _KEY_FILE,
-    name="keys add",
-    examples=(
-        "worlds keys add kb.db ann --level write --expires 90d",
-        "worlds keys add folder/ reader --world kb --world papers",
-    ),
 )
 def add(asked: Any) -> Any:
     """Make an API key, and print it: this once, as only its hash is kept.
 
     With the level read one may search and query, with propose also propose changes, with write also change quads and
     decide on proposals, with admin also make and delete worlds.
+
+    $ worlds keys add kb.db ann --level write --expires 90d
+    $ worlds keys add folder/ reader --world kb --world papers
     """
     from worlds.doors.server.keys import ANY, expiry
 
@@ -50,29 +48,22 @@ def add(asked: Any) -> Any:
     return text
 
 
-@command(
-    None,
-    *(_TARGET, _KEY_FILE),
-    name="keys list",
-    empty="there are no keys; `worlds keys add` makes one",
-    examples=("worlds keys list kb.db", "worlds keys list folder/ --json"),
-)
+@command("keys.list", *(_TARGET, _KEY_FILE), empty="there are no keys; `worlds keys add` makes one")
 def listed(target: Path, *, key_file: Path | None) -> Any:
-    """List the API keys: their ids, names, levels and times, not the keys themselves."""
+    """List the API keys: their ids, names, levels and times, not the keys themselves.
+
+    $ worlds keys list kb.db
+    $ worlds keys list folder/ --json
+    """
     return _store(target, key_file).all()
 
 
-@command(
-    None,
-    _TARGET,
-    given("KEY", "The key's id or name."),
-    _KEY_FILE,
-    name="keys revoke",
-    empty="it was revoked before",
-    examples=("worlds keys revoke kb.db ann",),
-)
+@command("keys.revoke", _TARGET, given("KEY", "The key's id or name."), _KEY_FILE, empty="it was revoked before")
 def revoke(target: Path, key: str, *, key_file: Path | None) -> Any:
-    """Make an API key useless, at once and for good; a server that runs notices."""
+    """Make an API key useless, at once and for good; a server that runs notices.
+
+    $ worlds keys revoke kb.db ann
+    """
     return _store(target, key_file).revoke(key)
 
 

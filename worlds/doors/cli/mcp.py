@@ -26,21 +26,16 @@ _OPTIONS = {
 
 
 @command(
-    None,
-    PATH,
-    given("--http", "Serve over streamable HTTP instead of stdio."),
-    *of_settings(_OPTIONS),
-    json=False,
-    examples=(
-        "worlds mcp kb.db",
-        "worlds mcp kb.db --allow-writes --author ann",
-        "worlds mcp kb.db --tools ask --http",
-    ),
+    None, PATH, given("--http", "Serve over streamable HTTP instead of stdio."), *of_settings(_OPTIONS), json=False
 )
 def mcp(path: str, *, http: bool, **given: Any) -> None:
     """Serve a world to agents over the Model Context Protocol: search, sparql, describe, schema and more.
 
     Standard output holds the protocol alone; messages go to standard error. It ends with its input, or by Ctrl-C.
+
+    $ worlds mcp kb.db
+    $ worlds mcp kb.db --allow-writes --author ann
+    $ worlds mcp kb.db --tools ask --http
     """
     from worlds.extras.memory.names import seen_through
     from worlds.world import open as open_world

@@ -72,17 +72,16 @@ def _print(found: Any, prefixes: Mapping[str, str]) -> None:
     writes="retain forget everything",
     show=_print,
     empty="nothing is remembered",
-    examples=(
-        "worlds memory kb.db user/ann --retain 'Ann moved to Berlin' --session may",
-        "worlds memory kb.db user/ann 'Where does Ann live?'",
-        "worlds memory kb.db user/ann --forget-all",
-    ),
 )
 def memory(world: World, asked: Any) -> Any:
     """List what was told in a scope, recall what answers a question, remember or forget something.
 
     A memory is a world of its own, in a file of the folder WORLD-memory. Facts by name are told with `worlds facts tell
     --scope`.
+
+    $ worlds memory kb.db user/ann --retain 'Ann moved to Berlin' --session may
+    $ worlds memory kb.db user/ann 'Where does Ann live?'
+    $ worlds memory kb.db user/ann --forget-all
     """
     several = {"QUESTION": "question", "--retain": "retain", "--forget": "forget", "--forget-all": "everything"}
     chosen = [name for name, option in several.items() if getattr(asked, option)]
@@ -110,7 +109,7 @@ def memory(world: World, asked: Any) -> Any:
 
 
 @command(
-    None,
+    "file.purge",
     given("WORLD", WORLD_HELP, name="path"),
     given("[SCOPE]", "The memory: user/ann."),
     given("[IRI]…", "The memories.", name="memories"),
@@ -118,15 +117,16 @@ def memory(world: World, asked: Any) -> Any:
     given("--all", "Everything of this scope.", name="everything"),
     given("--prove", "Read a text from standard input, and look for it in the world's files."),
     AUTHOR,
-    name="file purge",
     show=_print,
-    examples=("worlds file purge kb.db user/ann --session may", "worlds file purge kb.db --prove < text.txt"),
 )
 def purge(path: str, scope: str | None, memories: list[str] | None, *, prove: bool, json: bool, **given: Any) -> Any:
     """Forget memories so that nothing is left of them in the world's files: their texts, history and vectors.
 
     Revisions keep their numbers, authors and counts. With --prove alone nothing is changed; the exit code is 1 if the
     text, or a piece of it, is in a file.
+
+    $ worlds file purge kb.db user/ann --session may
+    $ worlds file purge kb.db --prove < text.txt
     """
     if scope is None and not prove:
         raise ArgumentError("give the SCOPE of a memory, or --prove")

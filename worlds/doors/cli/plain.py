@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from worlds.doors.cli.command import verbs_own
+from worlds.doors.cli.command import command
 from worlds.doors.cli.options import EMBEDDER, ENTAILED, VIEWS, given
 from worlds.doors.cli.show import term
 from worlds.doors.cli.terminal import clean, note, output
@@ -59,128 +59,152 @@ def _print_rest(found: Any, shown: int) -> None:
         note(f"{found.offset + 1:,} to {found.offset + shown:,} of {found.total:,}; --offset goes on")
 
 
-verbs_own(
+@command(
     "entities.tree",
     given("[OF]", "The scheme, or the property.", name="of"),
     ENTAILED,
     show=_print_tree,
-    help="Without OF, the trees of the world.",
     empty="there is no such tree, or nothing in this place of it",
     fails=not_,
-    examples=(
-        "worlds entities tree kb.db",
-        "worlds entities tree kb.db ex:Colours --parent ex:Red",
-        "worlds entities tree kb.db rdfs:subClassOf",
-    ),
 )
-verbs_own(
-    "entities.members",
-    ENTAILED,
-    show=_print_members,
-    help="The exit code is 1 if there are none.",
-    empty="it has no members",
-    fails=not_,
-    examples=(
-        "worlds entities members kb.db ex:Film --facet ex:director",
-        "worlds entities members kb.db ex:Colours --json",
-    ),
-)
-verbs_own("stats", examples=("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))
-verbs_own(
-    "schema",
-    ENTAILED,
-    help="The commonest come first.",
-    examples=("worlds schema kb.db", "worlds schema kb.db --json | jq .classes"),
-)
-verbs_own(
-    "check",
-    help="The exit code is 1 if they do not.",
-    waiting="checking",
-    fails=lambda found: not found.ok,
-    examples=("worlds check kb.db && echo fine",),
-)
-verbs_own(
-    "describe",
-    *VIEWS,
-    help="The exit code is 1 if the world has no quads about the entity.",
-    empty=_UNKNOWN,
-    fails=not_,
-    examples=("worlds describe kb.db ex:metropolis",),
-)
-verbs_own(
-    "facts.timeline",
-    help="The exit code is 1 if the world has no quads about the entity.",
-    empty=_UNKNOWN,
-    fails=not_,
-    examples=("worlds facts timeline kb.db ex:Acme",),
-)
-verbs_own(
-    "entities.mint",
-    given("[LABEL]", "The name of the entity."),
-    help="`worlds policy WORLD iris=NAMESPACE` sets the beginning of new IRIs.",
-    show=_print_iri,
-    examples=(
-        "worlds policy kb.db iris=https://example.org/id/",
-        "worlds entities mint kb.db 'Fritz Lang' --type ex:Person",
-    ),
-)
-verbs_own(
-    "context",
-    *(_QUESTION, EMBEDDER, *VIEWS),
-    help="The text is made for a language model, which cites facts by their numbers.",
-    show=_print_text,
-    examples=(
-        "worlds context kb.db 'Who directed the films in which Brigitte Helm played?'",
-        "worlds context kb.db 'What did Curiosity find?' --budget 500 --json | jq -r .text",
-    ),
-)
-verbs_own(
-    "questions.brief",
-    *(_QUESTION, EMBEDDER, *VIEWS),
-    help="The text is made for a language model that writes SPARQL.",
-    show=_print_text,
-    examples=("worlds questions brief kb.db 'How many films did Fritz Lang direct?' --budget 1000",),
-)
-verbs_own(
-    "curation.decisions",
-    help="Decided proposals to merge, merges, and pairs of `worlds curate distinct`; the oldest come first.",
-    empty="nothing was decided",
-    examples=("worlds curate decisions kb.db --json",),
-)
-verbs_own(
-    "curation.distinct",
-    help="It is kept as an owl:differentFrom.",
-    examples=("worlds curate distinct kb.db ex:paris ex:paris-texas --author ann",),
-)
-verbs_own(
-    "undo",
-    EMBEDDER,
-    help="The newer revisions stay.",
-    nothing="nothing changed: later revisions reversed all of it",
-    examples=("worlds undo kb.db 5 --author ann --message 'wrong file'",),
-)
-verbs_own(
-    "facts.end",
-    given("--at TIME", VERBS["facts.end"].options["at"].help),
-    help="A named graph is the fourth term.",
-    examples=("worlds facts end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",),
-)
-verbs_own(
-    "facts.due",
-    help="`worlds facts carry-out` writes the changes.",
-    empty="nothing is due",
-    examples=("worlds facts due kb.db", "worlds facts due kb.db --json"),
-)
-verbs_own(
-    "facts.carry_out",
-    EMBEDDER,
-    help="It is for a job that runs every night.",
-    nothing="nothing is due",
-    examples=("worlds facts carry-out kb.db --author night", "worlds facts carry-out kb.db --dry-run"),
-)
-verbs_own(
-    "facts.reinstate",
-    EMBEDDER,
-    help="A named graph is the fourth term.",
-    examples=("worlds facts reinstate kb.db ex:Acme ex:director ex:Ann",),
-)
+def tree() -> None:
+    """Without OF, the trees of the world.
+
+    $ worlds entities tree kb.db
+    $ worlds entities tree kb.db ex:Colours --parent ex:Red
+    $ worlds entities tree kb.db rdfs:subClassOf
+    """
+
+
+@command("entities.members", ENTAILED, show=_print_members, empty="it has no members", fails=not_)
+def members() -> None:
+    """The exit code is 1 if there are none.
+
+    $ worlds entities members kb.db ex:Film --facet ex:director
+    $ worlds entities members kb.db ex:Colours --json
+    """
+
+
+@command("stats")
+def stats() -> None:
+    """
+    $ worlds stats kb.db
+    $ worlds stats kb.db --json | jq .quads
+    """
+
+
+@command("schema", ENTAILED)
+def schema() -> None:
+    """The commonest come first.
+
+    $ worlds schema kb.db
+    $ worlds schema kb.db --json | jq .classes
+    """
+
+
+@command("check", waiting="checking", fails=lambda found: not found.ok)
+def check() -> None:
+    """The exit code is 1 if they do not.
+
+    $ worlds check kb.db && echo fine
+    """
+
+
+@command("describe", *VIEWS, empty=_UNKNOWN, fails=not_)
+def describe() -> None:
+    """The exit code is 1 if the world has no quads about the entity.
+
+    $ worlds describe kb.db ex:metropolis
+    """
+
+
+@command("facts.timeline", empty=_UNKNOWN, fails=not_)
+def timeline() -> None:
+    """The exit code is 1 if the world has no quads about the entity.
+
+    $ worlds facts timeline kb.db ex:Acme
+    """
+
+
+@command("entities.mint", given("[LABEL]", "The name of the entity."), show=_print_iri)
+def mint() -> None:
+    """`worlds policy WORLD iris=NAMESPACE` sets the beginning of new IRIs.
+
+    $ worlds policy kb.db iris=https://example.org/id/
+    $ worlds entities mint kb.db 'Fritz Lang' --type ex:Person
+    """
+
+
+@command("context", *(_QUESTION, EMBEDDER, *VIEWS), show=_print_text)
+def context() -> None:
+    """The text is made for a language model, which cites facts by their numbers.
+
+    $ worlds context kb.db 'Who directed the films in which Brigitte Helm played?'
+    $ worlds context kb.db 'What did Curiosity find?' --budget 500 --json | jq -r .text
+    """
+
+
+@command("questions.brief", *(_QUESTION, EMBEDDER, *VIEWS), show=_print_text)
+def brief() -> None:
+    """The text is made for a language model that writes SPARQL.
+
+    $ worlds questions brief kb.db 'How many films did Fritz Lang direct?' --budget 1000
+    """
+
+
+@command("curation.decisions", empty="nothing was decided")
+def decisions() -> None:
+    """Decided proposals to merge, merges, and pairs of `worlds curate distinct`; the oldest come first.
+
+    $ worlds curate decisions kb.db --json
+    """
+
+
+@command("curation.distinct")
+def distinct() -> None:
+    """It is kept as an owl:differentFrom.
+
+    $ worlds curate distinct kb.db ex:paris ex:paris-texas --author ann
+    """
+
+
+@command("undo", EMBEDDER, nothing="nothing changed: later revisions reversed all of it")
+def undo() -> None:
+    """The newer revisions stay.
+
+    $ worlds undo kb.db 5 --author ann --message 'wrong file'
+    """
+
+
+@command("facts.end", given("--at TIME", VERBS["facts.end"].options["at"].help))
+def end() -> None:
+    """A named graph is the fourth term.
+
+    $ worlds facts end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'
+    """
+
+
+@command("facts.due", empty="nothing is due")
+def due() -> None:
+    """`worlds facts carry-out` writes the changes.
+
+    $ worlds facts due kb.db
+    $ worlds facts due kb.db --json
+    """
+
+
+@command("facts.carry_out", EMBEDDER, nothing="nothing is due")
+def carry_out() -> None:
+    """It is for a job that runs every night.
+
+    $ worlds facts carry-out kb.db --author night
+    $ worlds facts carry-out kb.db --dry-run
+    """
+
+
+@command("facts.reinstate", EMBEDDER)
+def reinstate() -> None:
+    """A named graph is the fourth term.
+
+    $ worlds facts reinstate kb.db ex:Acme ex:director ex:Ann
+    """

@@ -32,13 +32,6 @@ def _print(told: Mapping[str, Any], _: Mapping[str, str]) -> None:
     ),
     writes="changes",
     show=_print,
-    examples=(
-        "worlds policy kb.db",
-        "worlds policy kb.db profiles=true",
-        "worlds policy kb.db profiles=ex:Film,ex:Person tokenizer=trigram",
-        "worlds policy kb.db statements=true",
-        "worlds policy kb.db default_graph=union",
-    ),
 )
 def policy(world: World, path: str, changes: list[str] | None) -> dict[str, Any]:
     """Show or change which literals of a world are text, and the default graph of queries.
@@ -47,6 +40,12 @@ def policy(world: World, path: str, changes: list[str] | None) -> dict[str, Any]
     instances do. With `statements=true` each quad between two entities gets one; of a list of predicates, their
     quads do. A change cuts and indexes anew what it concerns, in one transaction; `worlds embed` gives new texts their
     vectors.
+
+    $ worlds policy kb.db
+    $ worlds policy kb.db profiles=true
+    $ worlds policy kb.db profiles=ex:Film,ex:Person tokenizer=trigram
+    $ worlds policy kb.db statements=true
+    $ worlds policy kb.db default_graph=union
     """
     given = dict(map(_pair, changes or ()))
     setting = given.pop(_DEFAULT_GRAPH, None)
@@ -76,12 +75,15 @@ def _pair(text: str) -> tuple[str, Any]:
     given("[IRI]", "The IRI that the prefix stands for from now on."),
     writes="iri",
     show=_print,
-    examples=("worlds prefix kb.db", "worlds prefix kb.db ex: http://example.org/", "worlds prefix kb.db ex"),
 )
 def prefix(world: World, path: str, name: str | None, iri: str | None) -> dict[str, str]:
     """List the prefixes of a world, print the namespace of one, or declare one.
 
     Queries, filters and exports use them without a declaration. Loading a file adds those that it declares.
+
+    $ worlds prefix kb.db
+    $ worlds prefix kb.db ex: http://example.org/
+    $ worlds prefix kb.db ex
     """
     key = (name or "").removesuffix(":")
     if iri is not None:

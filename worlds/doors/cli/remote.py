@@ -17,7 +17,7 @@ _REPLICA = given("REPLICA", "The file of the replica.", Path)
 
 
 @command(
-    None,
+    "remote.primary",
     _FOLDER,
     given("--host HOST", "The address to listen at.", default="127.0.0.1"),
     given("--port N", "The port; 0 takes a free one.", int, 8080, min=0, max=65535),
@@ -26,14 +26,14 @@ _REPLICA = given("REPLICA", "The file of the replica.", Path)
     given("--backup-endpoint URL", "The S3 endpoint of a service other than Amazon's.", show_default=False),
     given("--restore NAME...", "A world to bring back from the bucket; may be repeated.", show_default=False),
     json=False,
-    examples=("worlds remote primary /srv/worlds --host 0.0.0.0 --port 8080",),
-    name="remote primary",
 )
 def primary(asked: Any) -> None:
     """Serve worlds to replicas: runs libSQL's server with settings that were tried, and starts it again if it ends.
 
     Replicas need a token each (`worlds remote token`); pushing needs the key in FOLDER/keys/admin. The keys of a bucket
     are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its region that of AWS_DEFAULT_REGION.
+
+    $ worlds remote primary /srv/worlds --host 0.0.0.0 --port 8080
     """
     from worlds.extras.remote.primary import Primary, backup_to
 
@@ -53,33 +53,35 @@ def primary(asked: Any) -> None:
 
 
 @command(
-    None,
+    "remote.token",
     _FOLDER,
     given("NAME", "The world that it is for."),
     given("--read-only", "Make a token for replicas that only read."),
     given("--days DAYS", "The time until the token expires.", float, min=0),
     json=False,
-    examples=("worlds remote token /srv/worlds kb --read-only --days 90",),
-    name="remote token",
 )
 def token(folder: Path, name: str, *, read_only: bool, days: float | None) -> str:
-    """Print a token for one world of a primary. None can be taken back, so let it expire."""
+    """Print a token for one world of a primary. None can be taken back, so let it expire.
+
+    $ worlds remote token /srv/worlds kb --read-only --days 90
+    """
     from worlds.extras.remote.access_tokens import Keys
 
     return Keys(folder / "keys").token(name, read_only=read_only, days=days)
 
 
 @command(
-    None,
+    "remote.push",
     *(PATH, _URL),
     given("--replace", "Overwrite the remote world."),
     given("--key KEY", "The primary's own.", envvar="WORLDS_PRIMARY_KEY", show_default=False),
     json=False,
-    examples=("worlds remote push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)",),
-    name="remote push",
 )
 def push(path: str, url: str, *, replace: bool, key: str | None) -> str:
-    """Make the world in a file one on a server, by the primary's own key (FOLDER/keys/admin)."""
+    """Make the world in a file one on a server, by the primary's own key (FOLDER/keys/admin).
+
+    $ worlds remote push kb.db http://10.0.0.5:8080/kb --key $(cat /srv/worlds/keys/admin)
+    """
     from worlds.extras.remote.file_transfer import push as run
 
     with waiting("pushing"):
@@ -87,17 +89,12 @@ def push(path: str, url: str, *, replace: bool, key: str | None) -> str:
     return f"{path} is at {url}"
 
 
-@command(
-    None,
-    _URL,
-    given("FILE", "The new file.", name="path"),
-    _TOKEN,
-    json=False,
-    examples=("worlds remote pull http://10.0.0.5:8080/kb copy.db",),
-    name="remote pull",
-)
+@command("remote.pull", _URL, given("FILE", "The new file.", name="path"), _TOKEN, json=False)
 def pull(url: str, path: str, *, token: str | None) -> str:
-    """Copy a world on a server into a file of its own."""
+    """Copy a world on a server into a file of its own.
+
+    $ worlds remote pull http://10.0.0.5:8080/kb copy.db
+    """
     from worlds.extras.remote.file_transfer import pull as run
 
     with waiting("pulling"):
@@ -106,18 +103,18 @@ def pull(url: str, path: str, *, token: str | None) -> str:
 
 
 @command(
-    None,
+    "remote.follow",
     *(_URL, _REPLICA, _TOKEN),
     given("--poll SECONDS", "How often the primary is asked.", float, 0.1, min=0.01),
     json=False,
-    examples=("worlds remote follow http://10.0.0.5:8080/kb kb-replica.db",),
-    name="remote follow",
 )
 def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
     """Keep a replica in step with a world on a server, until it is stopped.
 
     Others read the replica as any world (read-only), or open the URL with `replica`, which writes to the server.
     Opening a URL starts a follower by itself; this one goes on while nobody has the replica open.
+
+    $ worlds remote follow http://10.0.0.5:8080/kb kb-replica.db
     """
     from worlds.extras.remote.follower import follow as run
 
@@ -130,15 +127,12 @@ def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
     run(url, replica.absolute(), token, poll=poll, tell=tell)
 
 
-@command(
-    None,
-    _REPLICA,
-    fails=lambda told: bool(told["error"] or not told["followed"]),
-    examples=("worlds remote replica kb-replica.db --json",),
-    name="remote replica",
-)
+@command("remote.replica", _REPLICA, fails=lambda told: bool(told["error"] or not told["followed"]))
 def replicated(replica: Path, *, json: bool) -> dict[str, Any]:
-    """Show the state of a replica and its follower. Exits with 1 if the follower has an error, or is gone."""
+    """Show the state of a replica and its follower. Exits with 1 if the follower has an error, or is gone.
+
+    $ worlds remote replica kb-replica.db --json
+    """
     from worlds.errors import OpenError
     from worlds.extras.remote.status import Folder as ReplicaFolder
 

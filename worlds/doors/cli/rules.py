@@ -25,10 +25,13 @@ _SHOWN = 20  # results, for people
     given("--limit -n N", f"The most results; by default {_SHOWN}, and all with --json or --turtle.", int, min=1),
     ENTAILED,
     given("--turtle", "Print the report as a SHACL graph in Turtle."),
-    examples=("worlds shapes validate kb.db shapes.ttl", "worlds shapes validate kb.db --turtle"),
 )
 def validate(world: World, shapes: str | None, *, limit: int | None, turtle: bool, json: bool, **given: Any) -> None:
-    """The exit code is 1 if they do not conform, or a shape cannot be checked."""
+    """The exit code is 1 if they do not conform, or a shape cannot be checked.
+
+    $ worlds shapes validate kb.db shapes.ttl
+    $ worlds shapes validate kb.db --turtle
+    """
     with waiting("validating"):
         found = world.shapes.validate(shapes=shapes, **given)
     if json:
@@ -52,11 +55,13 @@ def validate(world: World, shapes: str | None, *, limit: int | None, turtle: boo
 _FORMAT = given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld.")
 
 
-@command(None, _FORMAT, name="shapes show", examples=("worlds shapes show kb.db",))
+@command("shapes.show", _FORMAT)
 def shown(world: World, *, format: str | None, json: bool) -> Any:
     """Print the shapes of a world as Turtle, or in another format.
 
     They are the graph <urn:worlds:shapes>, which is no text and in no union.
+
+    $ worlds shapes show kb.db
     """
     kept = world.shapes
     text = kept.serialize(format or "turtle")
@@ -69,19 +74,20 @@ def shown(world: World, *, format: str | None, json: bool) -> Any:
 
 
 @command(
-    None,
+    "shapes.load",
     given("SHAPES...", "Files, folders, globs or - of SHACL shapes.", name="sources"),
     given("--replace", "Replace the present shapes."),
     *(_FORMAT, AUTHOR, MESSAGE),
-    name="shapes load",
     writes=True,
     waiting="loading",
-    examples=("worlds shapes load kb.db shapes.ttl", "worlds shapes load kb.db new.ttl --replace"),
 )
 def load(world: World, sources: list[str], *, replace: bool, **given: Any) -> Any:
     """Load SHACL shapes, which `shapes validate` and `shapes guard` then go by.
 
     Shapes that cannot be checked are left out, and named with the reason; if there are no others, they are refused.
+
+    $ worlds shapes load kb.db shapes.ttl
+    $ worlds shapes load kb.db new.ttl --replace
     """
     return world.shapes.load(sources, mode="replace" if replace else "merge", **given)
 
@@ -90,13 +96,15 @@ def load(world: World, sources: list[str], *, replace: bool, **given: Any) -> An
     "shapes.set_guard",
     given("[SETTING]", "off, warn, queue or reject; without it the guard is shown."),
     writes="setting",
-    examples=("worlds shapes guard kb.db reject", "worlds shapes guard kb.db"),
 )
 def guard(world: World, setting: str | None, **given: Any) -> dict[str, str]:
     """Without a setting, the present one is shown.
 
     "warn" keeps it and says so, "queue" makes it a proposal, "reject" refuses it. What was violated before counts for
     nothing. It is refused where a shape cannot be checked, unless it goes by the others (--partly).
+
+    $ worlds shapes guard kb.db reject
+    $ worlds shapes guard kb.db
     """
     if setting is not None:
         world.shapes.set_guard(setting, **given)  # type: ignore[arg-type]  # it complains

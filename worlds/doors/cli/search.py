@@ -100,29 +100,26 @@ def _place(name: str) -> int:
         rich_help_panel=_PANELS["answer"],
     ),
     given(
-        "--sql",
-        "The SQL statements that ran and their parameters, instead of hits.",
-        rich_help_panel=_PANELS["answer"],
+        "--sql", "The SQL statements that ran and their parameters, instead of hits.", rich_help_panel=_PANELS["answer"]
     ),
     *VIEWS,
     given("--json", "One JSON document.", rich_help_panel=_PANELS["answer"]),
     json=False,
     key=_place,
-    examples=(
-        "worlds search kb.db solar cell stability",
-        "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
-        "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
-        "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
-        "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
-        "worlds search --world birds.db --world lakes.db water",
-        "worlds search kb.db -- -not these words",
-    ),
 )
 def search(asked: Any) -> None:
     """Find the texts that best answer a question, best first.
 
     A filter never costs results: what it does not let through is left out before anything is ranked. A filter may be
     repeated for any of several values; different ones must all hold. Terms are IRIs or prefixed names.
+
+    $ worlds search kb.db solar cell stability
+    $ worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en
+    $ worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain
+    $ worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date
+    $ worlds search kb.db water --mode text --json | jq -r '.hits[].subject'
+    $ worlds search --world birds.db --world lakes.db water
+    $ worlds search kb.db -- -not these words
     """
     words, json = asked.words, asked.json
     if asked.worlds and asked.path is not None:

@@ -35,13 +35,6 @@ _OPTIONS = {
     given("--follow URL", "The address of the world on a server that WORLD replicates.", show_default=False),
     *of_settings(_OPTIONS),
     json=False,
-    examples=(
-        "worlds serve kb.db",
-        "worlds serve kb.db --port 0 --allow-writes",
-        "worlds keys add kb.db ann --level write --expires 90d",
-        "worlds serve replica.db --follow https://host/kb",
-        "worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json",
-    ),
 )
 def serve(target: str, *, follow: str | None, **given: Any) -> None:
     """Serve a world, or a folder of worlds, over HTTP: SPARQL, search, the web page.
@@ -53,6 +46,12 @@ def serve(target: str, *, follow: str | None, **given: Any) -> None:
     add`). It stops at Ctrl-C, or SIGTERM, when running requests are done.
 
     Each option is also a setting; see `worlds config`.
+
+    $ worlds serve kb.db
+    $ worlds serve kb.db --port 0 --allow-writes
+    $ worlds keys add kb.db ann --level write --expires 90d
+    $ worlds serve replica.db --follow https://host/kb
+    $ worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json
     """
     settings = settings_of(_OPTIONS, given)
     from worlds.doors.server.workers.starting import begun

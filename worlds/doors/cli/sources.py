@@ -11,7 +11,7 @@ import typer
 
 from worlds.core.search.options import REQUIRED
 from worlds.doors.cli.changes import show_diff, tried
-from worlds.doors.cli.command import command, verbs_own
+from worlds.doors.cli.command import command
 from worlds.doors.cli.exit_codes import NO, Interrupted
 from worlds.doors.cli.options import AUTHOR, DRY_RUN, EMBEDDER, MESSAGE, given
 from worlds.doors.cli.terminal import note, output, progress, write_json
@@ -46,7 +46,6 @@ _EDITS = given("--edits HOW", "The treatment of others' edits in its graph: refu
     given("--watch", "Read again whenever a file changes, until Ctrl-C."),
     EMBEDDER,
     create=True,
-    examples=("worlds sources sync kb.db notes/", "worlds sources sync kb.db --watch"),
 )
 def sync(
     world: World, place: str | None, *, name: str | None, watch: bool, dry_run: bool, json: bool, **given: Any
@@ -54,6 +53,9 @@ def sync(
     """A place that is no source yet becomes one, and the world is made if there is none.
 
     The exit code is 1 if a file could not be read.
+
+    $ worlds sources sync kb.db notes/
+    $ worlds sources sync kb.db --watch
     """
     options = {key: value for key in _OF_SOURCE if (value := given.pop(key))}
     with tried(world) if dry_run else contextlib.nullcontext():
@@ -142,38 +144,40 @@ _NAME = given("NAME", "The name of a source.", name="name")
 
 
 @command(
-    None,
+    "sources.list",
     given("[NAME]", "Show this source in full."),
-    name="sources list",
     empty="no sources: `worlds sources sync` with a folder adds one",
-    examples=("worlds sources list kb.db", "worlds sources list kb.db notes"),
 )
 def listed(world: World, name: str | None) -> Any:
     """List the sources of the world with the state of their last run.
 
     A source that came with the file, or with a copy of it, is not read before it is trusted.
+
+    $ worlds sources list kb.db
+    $ worlds sources list kb.db notes
     """
     return {"sources": [world.sources[name]] if name is not None else list(world.sources)}
 
 
-verbs_own(
-    "sources.trust",
-    _NAME,
-    help="Trust a source on this machine: `sources sync` reads it from then on.",
-    examples=("worlds sources trust kb.db notes",),
-)
-verbs_own(
-    "sources.set",
-    *(_NAME, given("--edits HOW", "The treatment: refuse or keep.", default=REQUIRED)),
-    writes=True,
-    help="Change the treatment of others' edits in the graph of a source.",
-    examples=("worlds sources set kb.db notes --edits keep",),
-)
-verbs_own(
-    "sources.remove",
-    *(_NAME, AUTHOR, MESSAGE, DRY_RUN),
-    writes=True,
-    nothing="its graph was empty",
-    help="Remove a source and its graph.",
-    examples=("worlds sources remove kb.db notes --dry-run",),
-)
+@command("sources.trust", _NAME)
+def trust() -> None:
+    """Trust a source on this machine: `sources sync` reads it from then on.
+
+    $ worlds sources trust kb.db notes
+    """
+
+
+@command("sources.set", *(_NAME, given("--edits HOW", "The treatment: refuse or keep.", default=REQUIRED)), writes=True)
+def changed() -> None:
+    """Change the treatment of others' edits in the graph of a source.
+
+    $ worlds sources set kb.db notes --edits keep
+    """
+
+
+@command("sources.remove", *(_NAME, AUTHOR, MESSAGE, DRY_RUN), writes=True, nothing="its graph was empty")
+def remove() -> None:
+    """Remove a source and its graph.
+
+    $ worlds sources remove kb.db notes --dry-run
+    """

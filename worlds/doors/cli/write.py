@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     writes=lambda given: not given["propose_map"] or not Path(given["path"]).exists(),
     create=True,
     dry="dry_run propose_map",
-    examples=(
-        "worlds load kb.db papers.ttl people.nq.gz",
-        "worlds load kb.db data/ --graph https://example.org/import --replace",
-        "worlds load kb.db people.csv --mode edit --dry-run",
-        "curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle",
-    ),
 )
 def load(
     world: World,
@@ -54,7 +48,13 @@ def load(
     dry_run: bool,
     **given: Any,
 ) -> Any:
-    """Makes the world if there is none. All of it is loaded or, after an error or Ctrl-C, nothing."""
+    """Makes the world if there is none. All of it is loaded or, after an error or Ctrl-C, nothing.
+
+    $ worlds load kb.db papers.ttl people.nq.gz
+    $ worlds load kb.db data/ --graph https://example.org/import --replace
+    $ worlds load kb.db people.csv --mode edit --dry-run
+    $ curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle
+    """
     _refuse_network(sources, allow_network or [])
     if propose_map:
         return _propose_map(world, sources, given["base"])
@@ -101,10 +101,6 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
     given("[UPDATE]", "The update, or - for standard input.", name="request"),
     *(FILE, BINDINGS, HOSTS, EMBEDDER),
     nothing="nothing changed",
-    examples=(
-        "worlds update kb.db 'INSERT DATA { ex:apollo11 rdfs:label \"Apollo 11\"@en }'",
-        "worlds update kb.db --file fix.ru --author ann --message 'one label each'",
-    ),
 )
 def update(
     world: World,
@@ -116,7 +112,11 @@ def update(
     allow_network: list[str] | None,
     **given: Any,
 ) -> Any:
-    """Several operations are one revision: all of it or, after an error, nothing."""
+    """Several operations are one revision: all of it or, after an error, nothing.
+
+    $ worlds update kb.db 'INSERT DATA { ex:apollo11 rdfs:label "Apollo 11"@en }'
+    $ worlds update kb.db --file fix.ru --author ann --message 'one label each'
+    """
     return world.update(
         given_query(request, file),
         bindings=given_bindings(bindings),
@@ -132,18 +132,16 @@ def update(
     given("--workers N", "How many processes embed.", int, 1, min=1),
     *(RAY, EMBEDDER),
     writes=True,
-    # The embedder that is to take another's place does not fit the world yet.
     embedder=lambda given: "none" if given["rebuild"] or _several(given) else given["embedder"],
-    examples=(
-        "worlds embed kb.db",
-        "worlds embed kb.db --workers 8",
-        "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5",
-    ),
 )
 def embed(world: World, path: str, *, rebuild: bool, embedder: str, **given: Any) -> dict[str, Any]:
     """Give every text that has no vector yet its vector.
 
     Each batch is kept as soon as it is done: after Ctrl-C, run the same command to continue where it stopped.
+
+    $ worlds embed kb.db
+    $ worlds embed kb.db --workers 8
+    $ worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5
     """
     from worlds.core.embedders import resolve_embedder
     from worlds.groups.parallel_embedding import parallel_embedder
@@ -173,7 +171,7 @@ def _several(given: Mapping[str, Any]) -> bool:
 
 
 @command(
-    None,
+    "remote.shard",
     given("SOURCE...", "Files or folders of RDF."),
     given("--into FOLDER", "The folder of the shards.", Path, REQUIRED, show_default=False),
     given("--by", "The unit that stays in one shard: a subject, or a graph.", Literal["subject", "graph"], "subject"),
@@ -181,17 +179,15 @@ def _several(given: Mapping[str, Any]) -> bool:
     given("--workers N", "How many processes load and embed them.", int, 2, min=1),
     *(RAY, EMBEDDER),
     json=False,
-    examples=(
-        "worlds remote shard dump.nq.zst --into shards --shards 8 --workers 8",
-        "worlds remote shard dump.nq.zst --into shards --shards 32 --ray auto",
-        "worlds search --world shards/shard-000.db --world shards/shard-001.db water",
-    ),
-    name="remote shard",
 )
 def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given: Any) -> None:
     """Cut RDF into several worlds, loaded and embedded by several processes, to be searched as one by `--world`.
 
     A run that was interrupted is finished by the next one with the same arguments.
+
+    $ worlds remote shard dump.nq.zst --into shards --shards 8 --workers 8
+    $ worlds remote shard dump.nq.zst --into shards --shards 32 --ray auto
+    $ worlds search --world shards/shard-000.db --world shards/shard-001.db water
     """
     from worlds.groups.shards import shard as run
 
