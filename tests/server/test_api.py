@@ -850,6 +850,6 @@ def test_lists_have_a_default_limit_and_provenance_needs_a_term(writer: httpx.Cl
         assert writer.post("/quads", json={"add": f"<urn:many> <urn:n> <urn:{number}> ."}).is_success
     assert len(writer.get("/history").json()["revisions"]) == 50
     assert len(writer.get("/history", params={"limit": 55}).json()["revisions"]) == 55
-    assert "give the subject" in problem(writer.get("/provenance"), 400)
+    assert "give one of subject, predicate" in problem(writer.get("/provenance"), 400)
     found = writer.get("/provenance", params={"subject": "urn:many", "object": "urn:7"}).json()["quads"]
     assert [one["quad"][:3] for one in found] == [["<urn:many>", "<urn:n>", "<urn:7>"]]

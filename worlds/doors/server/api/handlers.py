@@ -53,6 +53,8 @@ async def run(operation: Operation, request: Request) -> Response:
         given |= await read_json(
             request, operation.fields, optional=operation.body_optional, most=operation.most or most
         )
+    if operation.some and given.keys().isdisjoint(operation.some):
+        raise HttpProblem(f"give one of {', '.join(operation.some)} at least")
     given = {operation.keys.get(name, name): value for name, value in given.items()}
     try:
         if operation.name in HANDLERS:
@@ -103,39 +105,8 @@ async def _similar(request: Request, given: Given) -> Given:
 
 
 async def _resolve_all(request: Request, given: Given) -> Given:
-    names = [_name(item) for item in given["names"]] if isinstance(given["names"], list) else [None]
-    if None in names:
-        raise HttpProblem('names is a list of texts, or of objects such as {"name": "Paris", "context": "…"}')
+    names = [one if isinstance(one, str) else (one["name"], one.get("context")) for one in given["names"]]
     return {**given, "names": names}
-
-
-def _name(item: object) -> tuple[str, str | None] | None:
-    if isinstance(item, str):
-        return item, None
-    if isinstance(item, dict) and item.keys() <= {"name", "context"} and isinstance(item.get("name"), str):
-        context = item.get("context")
-        return (item["name"], context) if isinstance(context, str | None) else None
-    return None
-
-
-async def _verify(request: Request, given: Given) -> Given:
-    claim = given["claim"]
-    triple = isinstance(claim, list) and len(claim) == 3 and all(isinstance(part, str | int | float) for part in claim)
-    if not triple and not isinstance(claim, str):
-        raise HttpProblem("claim is a list of subject, predicate and object, or words")
-    return given
-
-
-async def _provenance(request: Request, given: Given) -> Given:
-    if not given:
-        raise HttpProblem("give the subject, the predicate, the object or the graph of the quads")
-    return given
-
-
-async def _quads(request: Request, given: Given) -> Given:
-    if "add" not in given and "remove" not in given:
-        raise HttpProblem("give `add`, `remove`, or both")
-    return given
 
 
 async def _propose(request: Request, given: Given) -> Given:
@@ -174,9 +145,6 @@ _PREPARED: Mapping[str, Callable[[Request, Given], Awaitable[Given]]] = {
     "search": _search,
     "entities.similar": _similar,
     "entities.resolve_all": _resolve_all,
-    "curation.verify": _verify,
-    "revisions.provenance": _provenance,
-    "quads": _quads,
     "proposals.add": _propose,
     "proposals.add_all": _propose_all,
     "proposals.amend": _amend,

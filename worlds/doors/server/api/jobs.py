@@ -21,14 +21,14 @@ from worlds.core.history.history import Entry
 from worlds.core.search.hits import SearchResults
 from worlds.core.search.options import gathered
 from worlds.doors.server.problem_documents import HttpProblem, NotFound
-from worlds.doors.server.workers.jobs import job, together
+from worlds.doors.server.workers.jobs import JOBS, job, together
 from worlds.errors import ArgumentError, ReadOnlyError
 from worlds.extras.curation.forms.form import Form
 from worlds.extras.entities.descriptions import Description
 from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad, Record, Spare
 from worlds.graph.terms import quad_to_rdflib
-from worlds.verbs.table import VERBS
+from worlds.verbs.table import AUTHOR, VERBS
 from worlds.verbs.verb import Verb
 from worlds.world import World
 
@@ -93,22 +93,10 @@ def _require_known(iri: str, found: Description) -> None:
         raise NotFound(f"the world has no quads about {iri!r}")
 
 
-@job("entities.resolve_all")
-def resolve_all(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
-    """`World.entities.resolve_all`."""
-    return [one.to_dict() for one in world.entities.resolve_all(names, **options)]
-
-
 @job("validate_post")
 def validate_post(world: World, *, shapes: str, subjects: Sequence[str] | None = None) -> bytes:
     """`World.shapes.validate` with shapes that are given as Turtle."""
     return encoded(world.shapes.validate(shapes=shapes.encode(), subjects=subjects).to_dict())
-
-
-@job("broken_questions")
-def broken_questions(world: World) -> dict[str, Any]:
-    """`World.questions.check`."""
-    return {"questions": [one.to_dict() for one in world.questions.check()]}
 
 
 @job("stats")
@@ -212,31 +200,7 @@ def _find(world: World, revision: int | str) -> Entry:
     return found[0]
 
 
-@job("tags")
-def tags(world: World) -> dict[str, Any]:
-    """The tags of `World.revisions`."""
-    return {"tags": [one.to_dict() for one in world.revisions.list()]}
-
-
-@job("tag", write=True)
-def tag(world: World, *, name: str, **options: Any) -> Any:
-    """`World.revisions.tag`."""
-    return world.revisions.tag(name, **options).to_dict()
-
-
-@job("untag", write=True)
-def untag(world: World, *, name: str, author: str | None) -> Any:
-    """`World.revisions.remove`."""
-    return world.revisions.remove(name).to_dict()
-
-
 # --- writes ---------------------------------------------------------------------------------------------------------
-
-
-@job("undo", write=True)
-def undo(world: World, *, author: str | None, revision: int | str, **options: Any) -> Any:
-    """`World.undo`; ArgumentError for an unknown revision."""
-    return world.undo(_find(world, revision).revision, author=author, **options).to_dict()
 
 
 @dataclass(frozen=True)
@@ -294,15 +258,6 @@ def rehearsal(
     return encoded(Rehearsal(**first_quads(found, limit), notes=found.notes, form=filled).to_dict())
 
 
-@job("quads", write=True)
-def quads(
-    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
-) -> Any:
-    """`World.edit` by N-Quads. ParseError for anything else."""
-    given = {"add": parse_quads(add), "remove": parse_quads(remove), **options}
-    return world.edit(author=author, embed=False, **given).to_dict()
-
-
 @job("curation.merge", write=True)
 def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> Any:
     """`World.curation.merge`."""
@@ -311,12 +266,6 @@ def merge(world: World, *, author: str | None, kept: str, others: Sequence[str],
 
 OWNERS = ("place", "user", "password_variable", "hosts", "mapping")
 """The fields of a source that are the owner's."""
-
-
-@job("rules")
-def rules(world: World) -> bytes:
-    """The rules of `World.rules`."""
-    return encoded(world.rules.list().to_dict())
 
 
 @job("why")
@@ -341,18 +290,6 @@ def questions(world: World, *, near: str | None = None, limit: int = 100) -> dic
     return {"questions": [one.to_dict() for one in found], "count": len(kept)}
 
 
-@job("keep_question", write=True)
-def keep_question(world: World, *, question: str, query: str, **options: Any) -> Any:
-    """`World.questions.add`."""
-    return world.questions.add(question, query, **options).to_dict()
-
-
-@job("forget_question", write=True)
-def forget_question(world: World, *, question: str, author: str | None) -> Any:
-    """`World.questions.remove`."""
-    return world.questions.remove(question, author=author).to_dict()
-
-
 @job("proposals.get")
 def proposal(world: World, *, id: int) -> dict[str, Any]:
     """`World.proposals.get`, with the version that the answer's tag names."""
@@ -374,40 +311,54 @@ def propose_all(world: World, *, author: str | None, findings: Sequence[Any], fo
 
 # --- the other verbs ------------------------------------------------------------------------------------------------
 
-_NAMES = {"decisions": "decisions", "due": "facts", "labels": "labels", "provenance": "quads", "sync": "runs"}
-"""Names of answers that Python has as a list or a dict."""
+_OTHERWISE = ("add", "remove", "query", "update", "export")
+"""Verbs that other operations and the protocols answer."""
+_LISTS = {
+    "decisions": "decisions",
+    "due": "facts",
+    "labels": "labels",
+    "provenance": "quads",
+    "sync": "runs",
+    "list": "tags",
+    "check": "questions",
+}
+"""The member of an answer that holds a list or a dict of Python, by the method."""
 
 
-def _job_of(verb: Verb) -> None:
+def _job_of(name: str, verb: Verb) -> None:
     """Register the job of a verb: N-Quads are read, and the key's name is the author's or the reviewer's."""
-    signed = next((name for name in ("author", "reviewer") if name in verb.options), "")
+    signed = next((one for one in ("author", "reviewer") if one in verb.options), "")
 
-    def told(world: World, options: Mapping[str, Any]) -> dict[str, Any]:
+    def told(world: World, options: Mapping[str, Any]) -> Any:
         quads = {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
         if options.get("scope") and world.file.view.graphs is None:  # there or not
             raise ReadOnlyError("a memory is for who has a scope that names it", kind="scope")
         found = verb.of(world)(**gathered({**options, **quads}))
-        if verb.method not in _NAMES:
-            return found.to_dict()  # type: ignore[no-any-return]
-        return {_NAMES[verb.method]: [one.to_dict() for one in found] if isinstance(found, list) else found}
+        if hasattr(found, "to_dict"):
+            return found.to_dict()
+        listed = found if isinstance(found, dict) else [one.to_dict() for one in found]
+        return {_LISTS[verb.method]: listed} if verb.method in _LISTS else listed
 
     def read(world: World, **options: Any) -> bytes:
         return encoded(told(world, options))
 
-    def write(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
-        return told(world, {**options, signed: author})
+    def write(world: World, *, author: str | None, **options: Any) -> Any:
+        return told(world, {**options, signed: author} if signed else options)
 
     writes = verb.effect != "reads"
-    job(verb.name, write=writes, unlimited=writes and verb.level != "propose")(write if writes else read)
+    job(name, write=writes, unlimited=writes and verb.level != "propose")(write if writes else read)
 
 
-for _name in """
-    context history labels resolve schema
-    curation.contradictions curation.decisions curation.distinct curation.duplicates curation.link_texts curation.links
-    curation.report curation.split curation.verify
-    entities.form entities.members entities.mentions entities.mint entities.moving entities.tree
-    facts.carry_out facts.due facts.end facts.reinstate facts.state facts.tell facts.timeline
-    proposals.accept proposals.add proposals.amend proposals.list proposals.reject
-    questions.brief revisions.provenance shapes.validate sources.chunk sources.sync
-""".split():  # noqa: SIM905
-    _job_of(VERBS[_name])
+for _verb in VERBS.values():
+    if "http" not in _verb.absent and _verb.name not in (*JOBS, *_OTHERWISE):
+        _job_of(_verb.name, _verb)
+for _name, _verb in {
+    "tags": Verb("revisions.list", ""),
+    "tag": Verb("revisions.tag", "", {"author": AUTHOR}, effect="writes"),
+    "untag": Verb("revisions.remove", "", effect="writes"),
+    "rules": Verb("rules.list", ""),
+    "broken_questions": Verb("questions.check", ""),
+    "keep_question": Verb("questions.add", "", {"author": AUTHOR}, effect="writes"),
+    "forget_question": Verb("questions.remove", "", {"author": AUTHOR}, effect="writes"),
+}.items():  # methods that are no verbs
+    _job_of(_name, _verb)

@@ -32,7 +32,7 @@ class Operation:
     `body` maps media types to the name of a schema, None for other content; the fields of a JSON body are `fields`.
     Those of `several` worlds are there where a folder is served. `errors` are those beyond what every operation can
     answer, `defaults` those of its options that are not Python's. `job` answers it, where it has no handler of its own.
-    `most` are the bytes of its body, where they are others than those of all.
+    `most` are the bytes of its body, where they are others than those of all. Of the parameters `some`, one is needed.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Operation:
     body: Mapping[str, str | None] | None = None
     body_optional: bool = False
     most: int | None = None
+    some: tuple[str, ...] = ()
     errors: tuple[int, ...] = ()
     tag: str = "World"
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -12,20 +12,11 @@ from worlds.doors.server.api.parameters import AS_OF, ENTAILED, Parameter, optio
 from worlds.doors.server.api.protocol_operations import protocol_operations
 from worlds.verbs.table import VERBS
 
+_TERMS = ("subject", "predicate", "object", "graph")
 _FACETS = Parameter("facets", "boolean", "Count the types, predicates, graphs and languages.", default=False)
-_NAMES_SCHEMA = {
-    "type": "array",
-    "items": {
-        "oneOf": [
-            {"type": "string"},
-            {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "context": {"type": ["string", "null"]}},
-                "required": ["name"],
-            },
-        ]
-    },
-}
+_NAMED = {"name": {"type": "string"}, "context": {"type": ["string", "null"]}}
+_OBJECT = {"type": "object", "properties": _NAMED, "required": ["name"], "additionalProperties": False}
+_NAMES_SCHEMA = {"type": "array", "items": {"oneOf": [{"type": "string"}, _OBJECT]}}
 _NAMES = Parameter(
     "names", "json", "The names, or objects with name and context.", REQUIRED, most=1000, schema=_NAMES_SCHEMA
 )
@@ -174,13 +165,13 @@ def _kept() -> tuple[Operation, ...]:
     details, policy = ("The revision and its quads.", "RevisionDetails"), ("All of it, as it is then.", "Policy")
     return (
         of("history", "GET /history", "The revisions.", "Entries", defaults={"limit": 50}),
-        of("revisions.provenance", "GET /provenance", "The quads, each with its revisions.", "Provenances"),
+        of("revisions.provenance", "GET /provenance", "Quads, each with its revisions.", "Provenances", some=_TERMS),
         operation("revision", "GET /history/{revision}", "Show a revision with its quads.", *details, _REVISION, limit),
         of("undo", "POST /history/{revision}/undo", *changed, **_DECIDE),
         operation("tags", "GET /tags", "List the tags of revisions.", "The tags, by their revisions.", "Tags"),
         operation("tag", "POST /tags", "Name a revision, such as a release.", *tag, *_TAG, level="write"),
         operation("untag", "DELETE /tags", "Remove the name of a revision.", *tag, _TAG[0], level="write"),
-        of("edit", "POST /quads", *changed, job="quads"),
+        of("edit", "POST /quads", *changed, some=("add", "remove"), defaults={"embed": False}),
         operation("access", "GET /access", _ACCESS, "The level, and the graphs that are seen.", "Access", job=None),
         operation("prefixes", "GET /prefixes", "List the prefixes.", "Prefix and IRI of each.", "Prefixes"),
         of("bind", "POST /prefixes", "All prefixes.", "Prefixes"),

@@ -73,21 +73,21 @@ class Parameter(Option):
         """The value; Problem if it is not of the kind."""
         if self.kind == "number" and _is_number(value):
             value = float(value)
-        fits = {
+        fitting = {
             "text": isinstance(value, str),
             "integer": isinstance(value, int) and not isinstance(value, bool),
             "number": isinstance(value, float) and math.isfinite(value),
             "boolean": isinstance(value, bool),
             "texts": isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value)),
-            "json": isinstance(value, dict) or (isinstance(value, (str, list)) and self.schema is not None),
+            "json": fits(value, self.schema or _OBJECT),
             "revision": isinstance(value, str | int) and not isinstance(value, bool),
             "numbers": isinstance(value, list) and all(map(_is_number, value)),
         }[self.kind]
-        if fits and self.choices:
-            fits = value in self.choices
-        if fits and self.kind in ("integer", "number"):
-            fits = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
-        if not fits:
+        if fitting and self.choices:
+            fitting = value in self.choices
+        if fitting and self.kind in ("integer", "number"):
+            fitting = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        if not fitting:
             raise HttpProblem(f"{self.name} must be {self.expects()}, not {_shown(value)}")
         if isinstance(value, (str, list)) and self.most is not None and len(value) > self.most:
             raise HttpProblem(f"{self.name} is longer than {self.most:,}")
@@ -118,6 +118,37 @@ class Parameter(Option):
             if self.kind != "json" or self.schema is None:  # else it may be a plain text
                 raise HttpProblem(f"{self.name} must be {self.expects()}, not {_shown(text)}") from None
         return self.check(value)
+
+
+_OBJECT = {"type": "object"}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether JSON is as a schema says, by the words of JSON Schema that the parameters use."""
+    if "oneOf" in schema:
+        return any(fits(value, one) for one in schema["oneOf"])
+    if "type" in schema:
+        names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+        kinds = [kind for name in names for kind in _TYPES[name]]
+        if not isinstance(value, tuple(kinds)) or (isinstance(value, bool) and bool not in kinds):
+            return False
+    if isinstance(value, list):
+        few, items = len(value) < schema.get("minItems", 0), schema.get("items", {})
+        return not few and len(value) <= schema.get("maxItems", len(value)) and all(fits(one, items) for one in value)
+    if isinstance(value, dict):
+        known, more = schema.get("properties", {}), schema.get("additionalProperties", {})
+        strange = more is False and not value.keys() <= known.keys()
+        there = value.keys() >= set(schema.get("required", ())) and not strange
+        return there and all(fits(part, known.get(name, {})) for name, part in value.items())
+    return value in schema.get("enum", (value,))
 
 
 def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -256,7 +287,6 @@ def _shown(value: object) -> str:
 
 # --- the parameters of a verb ---------------------------------------------------------------------------------------
 
-_OBJECT = {"type": "object"}
 _QUADS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _NQUADS = {"kind": "texts", "schema": _QUADS, "also": "N-Quads, as a text or a list of texts."}
 _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
