@@ -284,7 +284,7 @@ class Parts:
     def _nearest(self) -> Nearest:
         from worlds.extras.questions.nearest import Nearest
 
-        known = self._contexts.cosines, self._neighbours.known, self._resolver.called
+        known = self._contexts.cosines, self._neighbours.known
         return Nearest(self._core, lambda: self._questions.kept, self._answers, *known)
 
     @cached_property
