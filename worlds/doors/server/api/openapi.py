@@ -134,10 +134,9 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def _answer(help: str, content: Mapping[str, str | None]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"description": help}
-    if content:
-        shown["content"] = _content(content)
-    return shown
+    described = (SCHEMAS.get(name or "", {}).get("description") for name in content.values())
+    shown = {"description": help or next(filter(None, described), "The answer.")}
+    return {**shown, "content": _content(content)} if content else shown
 
 
 def _content(media: Mapping[str, str | None]) -> dict[str, Any]:

@@ -19,7 +19,10 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class ResponseSchema:
-    """The response of an operation on success: media type → the schema of its JSON, None for other content."""
+    """The response of an operation on success: media type → the schema of its JSON, None for other content.
+
+    Without a `help` the description of its schema says it.
+    """
 
     help: str
     content: Mapping[str, str | None] = field(default_factory=dict)
@@ -74,14 +77,13 @@ def operation(
     name: str,
     at: str,
     help: str,
-    told: str,
     schema: str,
     *options: Parameter,
     level: Level | None = "read",
     status: int = 200,
     **more: Any,
 ) -> Operation:
-    """An operation that returns JSON of a `schema`, described by `told`; `at` is its method and path.
+    """An operation that returns JSON of a `schema`; `at` is its method and path.
 
     Options that the path names apart, and headers, are in the address, or in the body of a POST.
     """
@@ -98,7 +100,7 @@ def operation(
         path,
         help,
         level,
-        {status: ResponseSchema(told, {JSON: schema})},
+        {status: ResponseSchema("", {JSON: schema})},
         parameters=tuple(one for one in placed if one not in sent),
         fields=tuple(sent) if method == "POST" else None,
         **{"job": name, **more},
@@ -108,7 +110,6 @@ def operation(
 def of(
     verb: str,
     at: str,
-    told: str,
     schema: str,
     *extra: Parameter,
     leave: tuple[str, ...] = (),
@@ -119,7 +120,7 @@ def of(
     """The operation of a verb, with its options except the ones to leave out, and with `extra` ones."""
     row = VERBS[verb]
     name, options = name or row.called("http"), (*options_of(verb, *leave), *extra)
-    return operation(name, at, help or row.help, told, schema, *options, **{"job": verb, "level": row.level, **more})
+    return operation(name, at, help or row.help, schema, *options, **{"job": verb, "level": row.level, **more})
 
 
 BESIDE = Parameter("world", "texts", "Further worlds of this server; all are searched as one.")
