@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import pyoxigraph as ox
@@ -69,69 +67,42 @@ async def sparql(request: Request) -> Response:
     if operation is not None and operation.kind == "update":
         server.require(request, "write", world.name)
     if beside and operation is not None:
-        return await _ask_together(request, operation, beside, endpoint, accept)
-    await server.prepare(request, world.name, world.path)
+        _check_together(operation)
+    else:
+        await server.prepare(request, world.name, world.path)
     if operation is None:
         media_type, document = await server.read(request, "service_description", endpoint=endpoint, accept=accept)
         return Response(document, headers={"Content-Type": media_type, "Vary": "Accept"})
+    common: dict[str, Any] = {"base": endpoint, "union": _union(server, operation)}
+    alone = {**common, "allow_network": server.settings.allow_network}
     if operation.kind == "update":
-        change = await server.write(
-            request,
-            "update",
-            update=operation.text,
-            base=endpoint,
-            using_graphs=operation.default_graphs,
-            using_named_graphs=operation.named_graphs,
-            union=_union(server, operation),
-            allow_network=server.settings.allow_network,
-        )
+        using = {"using_graphs": operation.default_graphs, "using_named_graphs": operation.named_graphs}
+        change = await server.write(request, "update", update=operation.text, **using, **alone)
         if change["added"] + change["removed"] > LARGE:
             server.pool.unprepare(world.path)
         return Response(status_code=204)
-    return await _answered(
-        request,
-        "query",
-        query=operation.text,
-        base=endpoint,
-        accept=accept,
-        default_graphs=operation.default_graphs,
-        named_graphs=operation.named_graphs,
-        union=_union(server, operation),
-        allow_network=server.settings.allow_network,
-        entailed=operation.entailed,
-    )
+    if beside:
+        return await _answered(request, accept, query=operation.text, own=world.name, beside=beside, **common)
+    seen = {"default_graphs": operation.default_graphs, "named_graphs": operation.named_graphs}
+    return await _answered(request, accept, query=operation.text, entailed=operation.entailed, **seen, **alone)
 
 
-async def _ask_together(
-    request: Request, operation: ProtocolRequest, beside: Mapping[str, Path], endpoint: str, accept: str | None
-) -> Response:
-    """Ask several worlds as one."""
+def _check_together(operation: ProtocolRequest) -> None:
+    """HttpProblem for an operation that several worlds cannot answer as one."""
     if operation.kind == "update":
         raise HttpProblem("an update must name one world, not several")
     if operation.entailed:
         raise HttpProblem("entailed works with a query of one world only")
     if operation.default_graphs is not None or operation.named_graphs is not None:
         raise HttpProblem("a query of several worlds reads all their graphs; FROM in the query chooses some")
-    server = server_of(request)
-    own = server.world(request).name
-    return await _answered(
-        request,
-        "query_together",
-        own=own,
-        beside=beside,
-        query=operation.text,
-        base=endpoint,
-        accept=accept,
-        union=_union(server, operation),
-    )
 
 
-async def _answered(request: Request, job: str, *, accept: str | None, **arguments: Any) -> Response:
-    """The answer of a job that queries."""
+async def _answered(request: Request, accept: str | None, **arguments: Any) -> Response:
+    """The answer of a query."""
     server = server_of(request)
     accepts_any(accept, RESULTS, GRAPHS)
     most = server.settings.max_results
-    stream, leaving = await begun(server, request, job, accept=accept, max_results=most, **arguments)
+    stream, leaving = await begun(server, request, "query", accept=accept, max_results=most, **arguments)
     headers = {"Vary": "Accept"}
     notes = [note for note in stream.head["notes"] if len(note) < _LONGEST_NOTE]
     if notes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,27 @@ _FRAMES: dict[str, tuple[str, str]] = {
     "tsv": ("\n", ""),
 }
 
+_TRUTHS = {
+    "json": ox.QueryResultsFormat.JSON,
+    "xml": ox.QueryResultsFormat.XML,
+    "csv": ox.QueryResultsFormat.CSV,
+    "tsv": ox.QueryResultsFormat.TSV,
+}
+
+SD = "http://www.w3.org/ns/sparql-service-description#"
+_DESCRIPTION = f"""
+@prefix sd: <{SD}> . @prefix f: <http://www.w3.org/ns/formats/> .
+_:service a sd:Service ; sd:supportedLanguage sd:SPARQL10Query, sd:SPARQL11Query, sd:SPARQL11Update ;
+  sd:resultFormat f:SPARQL_Results_JSON, f:SPARQL_Results_XML, f:SPARQL_Results_CSV, f:SPARQL_Results_TSV,
+    f:Turtle, f:N-Triples, f:RDF_XML, f:JSON-LD, f:TriG, f:N-Quads, f:N3 ;
+  sd:inputFormat f:Turtle, f:N-Triples, f:RDF_XML, f:JSON-LD, f:TriG, f:N-Quads, f:N3 ;
+  sd:feature sd:EmptyGraphs ; sd:propertyFeature <http://jena.apache.org/text#query> ;
+  sd:extensionFunction <urn:worlds:similarity> ; sd:defaultDataset _:dataset .
+<http://jena.apache.org/text#query> a sd:Feature . <urn:worlds:similarity> a sd:Function .
+_:dataset a sd:Dataset ; sd:defaultGraph _:default . _:default a sd:Graph .
+"""
+"""The abilities of an endpoint, and its dataset, in the vocabulary sd:."""
+
 T = TypeVar("T")
 
 
@@ -38,23 +59,6 @@ T = TypeVar("T")
 def prepare(world: World) -> None:
     """Build the SPARQL index of a large world, and leave it where other processes find it."""
     world.query("ASK {}")
-
-
-@job("query_together", streams=True)
-def query_together(
-    world: World,
-    *,
-    own: str,
-    beside: Mapping[str, Path],
-    query: str,
-    base: str,
-    accept: str | None,
-    **options: Any,
-) -> tuple[dict[str, Any], Iterator[bytes]]:
-    """Answer by `Group.query` over a world, under its `own` name, and the worlds `beside` it, by names and paths."""
-    with together(world, own, beside, None) as group:
-        found = _with_base(query, base, lambda text: group.query(text, **options))
-        return _document(found, accept, () if isinstance(found, bool) else found.notes)
 
 
 @job("query", streams=True)
@@ -65,19 +69,25 @@ def query(
     base: str,
     accept: str | None,
     union: bool | None,
-    default_graphs: Sequence[str] | None,
-    named_graphs: Sequence[str] | None,
+    default_graphs: Sequence[str] | None = None,
+    named_graphs: Sequence[str] | None = None,
+    own: str = "",
+    beside: Mapping[str, Path] | None = None,
     **options: Any,
 ) -> tuple[dict[str, Any], Iterator[bytes]]:
-    """The answer in the type that is accepted: its head has the "type", which is a Content-Type."""
-    dataset: Any = {"default_graphs": _names(default_graphs), "named_graphs": _names(named_graphs), "union": union}
-    found = _with_base(query, base, lambda text: world.query(text, **dataset, **options))
-    if isinstance(found, bool):
-        notes: tuple[str, ...] = ()
-        if not found and default_graphs is None and named_graphs is None:
-            notes = _with_base(query, base, lambda text: world.explain(text, union=union, answer=False).notes)
+    """The answer in the type that is accepted: its head has the "type", which is a Content-Type.
+
+    With worlds `beside` it, by names and paths, the group of these and the world, by its `own` name, answers.
+    """
+    if beside:
+        with together(world, own, beside, None) as group:
+            found = _with_base(query, base, lambda text: group.query(text, union=union, **options))
     else:
-        notes = found.notes
+        dataset: Any = {"default_graphs": _names(default_graphs), "named_graphs": _names(named_graphs), "union": union}
+        found = _with_base(query, base, lambda text: world.query(text, **dataset, **options))
+    notes: Sequence[str] = () if isinstance(found, bool) else found.notes
+    if found is False and not beside and default_graphs is None and named_graphs is None:
+        notes = _with_base(query, base, lambda text: world.explain(text, union=union, answer=False).notes)
     return _document(found, accept, notes)
 
 
@@ -87,7 +97,9 @@ def _document(
     """An answer in the type that is accepted, with its head."""
     if isinstance(found, bool):
         media_type, name = choose(accept, RESULTS)
-        pieces = iter([_boolean(found, name)])
+        truth = ox.Store().query(f"ASK {{ FILTER({str(found).lower()}) }}")
+        assert isinstance(truth, ox.QueryBoolean)
+        pieces = iter([truth.serialize(format=_TRUTHS[name]) or b""])
     elif isinstance(found, Solutions):
         media_type, name = choose(accept, RESULTS)
         pieces = _solutions(found, name)
@@ -133,10 +145,14 @@ def service_description(world: World, *, endpoint: str, accept: str | None) -> t
     media_type, _ = choose(accept, GRAPHS)
     found = world.query(f"SELECT DISTINCT ?g {{ GRAPH ?g {{}} }} LIMIT {_MOST_NAMES}")
     assert isinstance(found, Solutions)
-    names = sorted(str(row["g"]) for row in found)
+    graphs = "".join(
+        f"_:dataset sd:namedGraph _:named{number} . _:named{number} a sd:NamedGraph ; sd:name {ox.NamedNode(name)} .\n"
+        for number, name in enumerate(sorted(str(row["g"]) for row in found))
+    )
+    text = f"{_DESCRIPTION}_:service sd:endpoint {ox.NamedNode(endpoint)} .\n{graphs}"
     format = ox.RdfFormat.from_media_type(media_type)
     assert format is not None
-    document = ox.serialize(description(endpoint, names), format=format, prefixes={"sd": SD})
+    document = ox.serialize(ox.parse(text, format=ox.RdfFormat.TURTLE), format=format, prefixes={"sd": SD})
     assert document is not None
     return with_charset(media_type), document
 
@@ -168,18 +184,6 @@ def _cannot_hold(media_type: str) -> Iterator[None]:
         raise NotAcceptable(f"{media_type} cannot hold this answer: {error}") from error
 
 
-def _boolean(value: bool, name: str) -> bytes:
-    text = "true" if value else "false"
-    if name == "json":
-        return f'{{"head":{{}},"boolean":{text}}}'.encode()
-    if name == "xml":
-        return (
-            '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head></head>'
-            f"<boolean>{text}</boolean></sparql>"
-        ).encode()
-    return text.encode()  # CSV and TSV have no form for it
-
-
 def _solutions(found: Solutions, name: str) -> Iterator[bytes]:
     """The document in pieces, each of some rows: a document of all would be in memory as a whole."""
     opening, closing = _FRAMES[name]
@@ -198,43 +202,3 @@ def _solutions(found: Solutions, name: str) -> Iterator[bytes]:
 def _triples(found: Triples, name: str) -> Iterator[bytes]:
     document = found.serialize(name).encode()
     return (document[at : at + _PIECE] for at in range(0, len(document), _PIECE))
-
-
-SD = "http://www.w3.org/ns/sparql-service-description#"
-_RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-_FORMATS = "http://www.w3.org/ns/formats/"
-_RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
-_GRAPHS = ("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "TriG", "N-Quads", "N3")
-_LANGUAGES = ("SPARQL10Query", "SPARQL11Query", "SPARQL11Update")
-_SEARCH = "urn:worlds:"
-
-
-def description(endpoint: str, graphs: Iterable[str]) -> Iterator[ox.Quad]:
-    """The abilities of an endpoint, and the graphs of its dataset, as triples of the vocabulary sd:."""
-    service, dataset, default = (ox.BlankNode(name) for name in ("service", "dataset", "default"))
-
-    def triple(subject: ox.BlankNode, predicate: str, value: ox.NamedNode | ox.BlankNode) -> ox.Quad:
-        return ox.Quad(subject, ox.NamedNode(SD + predicate), value)
-
-    yield ox.Quad(service, _RDF_TYPE, ox.NamedNode(SD + "Service"))
-    yield triple(service, "endpoint", ox.NamedNode(endpoint))
-    for language in _LANGUAGES:
-        yield triple(service, "supportedLanguage", ox.NamedNode(SD + language))
-    for name in (*_RESULTS, *_GRAPHS):
-        yield triple(service, "resultFormat", ox.NamedNode(_FORMATS + name))
-    for name in _GRAPHS:
-        yield triple(service, "inputFormat", ox.NamedNode(_FORMATS + name))
-    yield triple(service, "feature", ox.NamedNode(SD + "EmptyGraphs"))
-    yield triple(service, "propertyFeature", ox.NamedNode("http://jena.apache.org/text#query"))
-    yield ox.Quad(ox.NamedNode("http://jena.apache.org/text#query"), _RDF_TYPE, ox.NamedNode(SD + "Feature"))
-    yield triple(service, "extensionFunction", ox.NamedNode(_SEARCH + "similarity"))
-    yield ox.Quad(ox.NamedNode(_SEARCH + "similarity"), _RDF_TYPE, ox.NamedNode(SD + "Function"))
-    yield triple(service, "defaultDataset", dataset)
-    yield ox.Quad(dataset, _RDF_TYPE, ox.NamedNode(SD + "Dataset"))
-    yield triple(dataset, "defaultGraph", default)
-    yield ox.Quad(default, _RDF_TYPE, ox.NamedNode(SD + "Graph"))
-    for number, name in enumerate(graphs):
-        named = ox.BlankNode(f"named{number}")
-        yield triple(dataset, "namedGraph", named)
-        yield ox.Quad(named, _RDF_TYPE, ox.NamedNode(SD + "NamedGraph"))
-        yield triple(named, "name", ox.NamedNode(name))
