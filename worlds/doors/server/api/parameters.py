@@ -148,7 +148,7 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         strange = more is False and not value.keys() <= known.keys()
         there = value.keys() >= set(schema.get("required", ())) and not strange
         return there and all(fits(part, known.get(name, {})) for name, part in value.items())
-    return value in schema.get("enum", (value,))
+    return value in schema.get("enum", (value,)) and ("minimum" not in schema or value >= schema["minimum"])
 
 
 def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlds.doors.server.api.parameters import document_of
+from worlds.doors.server.api.parameters import document_of, fits
 from worlds.doors.server.configuration import ServerSettings
 from worlds.doors.server.hosting import WorldRef
 from worlds.doors.server.http.base import address_of, body_of, pairs_of, server_of
@@ -33,8 +33,28 @@ _MOST_FORM = 1 << 20  # bytes
 _LIMIT = 5  # candidates of a query that says no other number
 _MOST = 100  # candidates of a query, and suggestions of one answer
 _ADDRESS = re.compile(r"(?P<world>(?:/worlds/[^/]*)?)/reconcile(?:/(?P<key>wk_[^/]*))?(?P<rest>(?:/.*)?)")
-_QUERY = {"query", "type", "limit", "properties", "type_strict"}
-_STRICT = ("should", "all", "any")
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_VALUE = {
+    "oneOf": [
+        {"type": ["string", "number", "boolean"]},
+        {"type": "object", "required": ["id"], "properties": {"id": _TEXT}},
+    ]
+}
+_PROPERTY = {"pid": _TEXT, "v": {"oneOf": [*_VALUE["oneOf"], {"type": "array", "items": _VALUE}]}}
+_QUERY: Mapping[str, Mapping[str, Any]] = {
+    "query": _TEXT,
+    "type": {"oneOf": [_TEXT, _TEXTS]},
+    "limit": {"type": "number", "minimum": 1},
+    "properties": {"type": "array", "items": {"type": "object", "required": ["pid", "v"], "properties": _PROPERTY}},
+    "type_strict": {"enum": ["should", "all", "any"]},
+}
+_EXTENDED = {"type": "object", "required": ["id"], "properties": {"id": _TEXT, "settings": {"type": "object"}}}
+_EXTENSION = {
+    "type": "object",
+    "required": ["ids", "properties"],
+    "properties": {"ids": _TEXTS, "properties": {"type": "array", "items": _EXTENDED}},
+}
 _IDENTIFIERS = "https://www.rfc-editor.org/rfc/rfc3987"  # an entity's is its IRI
 _CLASSES = "http://www.w3.org/2000/01/rdf-schema#Class"
 _LIMIT_OF_VALUES = {
@@ -217,76 +237,42 @@ def _whole(given: Mapping[str, str], name: str, default: int, most: int) -> int:
     return min(int(text), most)
 
 
-def _checked(fits: bool, what: str) -> None:
-    if not fits:
-        raise HttpProblem(what)
+def _checked(value: Any, schema: Mapping[str, Any], what: str) -> Any:
+    """A value that fits its schema; HttpProblem, which shows it."""
+    if not fits(value, schema):
+        raise HttpProblem(f"{what} is not as the Reconciliation API has it: {json.dumps(schema)}")
+    return value
 
 
-def _queries(document: object) -> dict[str, dict[str, Any]]:
+def _queries(document: Any) -> dict[str, dict[str, Any]]:
     """The queries of a batch by their names; HttpProblem for queries that violate the specification's schema."""
-    if not isinstance(document, dict):
-        raise HttpProblem('queries is an object of queries, such as {"q0": {"query": "Paris"}}')
-    if len(document) > BATCH:
+    if len(_checked(document, {"type": "object"}, "the batch")) > BATCH:
         raise TooLarge(f"a batch must have at most {BATCH} queries, not {len(document):,}")
     return {name: _query(name, query) for name, query in document.items()}
 
 
 def _query(name: str, query: Any) -> dict[str, Any]:
-    _checked(isinstance(query, dict), f"the query {name!r} is not an object")
-    unknown = ", ".join(sorted(query.keys() - _QUERY))
-    _checked(not unknown, f"the query {name!r} has unknown fields: {unknown}; there are {', '.join(sorted(_QUERY))}")
-    text, types, limit = query.get("query", ""), query.get("type", []), query.get("limit", _LIMIT)
-    said, strict = query.get("properties", []), query.get("type_strict", "should")
-    types = [types] if isinstance(types, str) else types
-    _checked(isinstance(text, str), f"the name of the query {name!r} is a text")
-    _checked(_are(types, str), f"the type of the query {name!r} is a text, or a list of texts")
-    _checked(_is_number(limit) and limit >= 1, f"the limit of the query {name!r} is a positive number")
-    _checked(strict in _STRICT, f"the type_strict of the query {name!r} is one of {', '.join(_STRICT)}")
-    _checked(_are(said, dict), f"the properties of the query {name!r} are a list of objects")
-    _checked("query" in query or bool(said), f"the query {name!r} has neither a query nor properties")
+    _checked(query, {"type": "object"}, f"the query {name!r}")
+    for key, value in query.items():
+        _checked(key, {"enum": [*_QUERY]}, f"the field {key!r} of the query {name!r}")
+        _checked(value, _QUERY[key], f"the {key} of the query {name!r}")
+    if "query" not in query and not query.get("properties"):
+        raise HttpProblem(f"the query {name!r} has neither a query nor properties")
+    types, said = query.get("type", []), query.get("properties", [])
     return {
-        "name": text,
-        "types": types,
-        "limit": int(min(limit, _MOST)),
-        "strict": strict,
-        "properties": [_property(name, one) for one in said],
+        "name": query.get("query", ""),
+        "types": [types] if isinstance(types, str) else types,
+        "limit": int(min(query.get("limit", _LIMIT), _MOST)),
+        "strict": query.get("type_strict", "should"),
+        "properties": [(one["pid"], one["v"] if isinstance(one["v"], list) else [one["v"]]) for one in said],
     }
 
 
-def _property(name: str, said: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """The identifier of a property, and the values that a candidate has, if it is meant."""
-    _checked(isinstance(said.get("pid"), str), f"a property of the query {name!r} has no pid")
-    values = said["v"] if isinstance(said.get("v"), list) else [said.get("v")]
-    _checked(all(map(_is_value, values)), f"the value of {said['pid']!r} is a text, a number, true, false or an entity")
-    return said["pid"], values
-
-
 def _extension(document: Any) -> dict[str, Any]:
-    """The entities and properties of a data extension; HttpProblem for a request that violates the schema."""
-    _checked(isinstance(document, dict), "extend is an object with ids and properties")
-    ids, said = document.get("ids"), document.get("properties")
-    _checked(_are(ids, str) and _are(said, dict), "extend has a list of ids, and a list of properties as objects")
+    """The entities and properties of a data extension, each with the number of its values at most, 0 for all."""
+    ids = _checked(document, _EXTENSION, "extend")["ids"]
     if len(ids) > _MOST_EXTENDED:
         raise TooLarge(f"data of {_MOST_EXTENDED:,} entities at most are given at once")
-    return {"ids": ids, "properties": [_wanted(one) for one in said]}
-
-
-def _wanted(said: Mapping[str, Any]) -> tuple[str, int]:
-    """The identifier of a property, and the number of its values at most, 0 for all."""
-    settings = said.get("settings", {})
-    _checked(isinstance(said.get("id"), str), "a property has an id")
-    _checked(isinstance(settings, dict), f"the settings of {said['id']!r} are an object")
-    limit = settings.get("limit") or 0
-    return said["id"], _whole({"limit": str(int(limit) if _is_number(limit) else limit)}, "limit", 0, 1 << 20)
-
-
-def _are(values: Any, kind: type) -> bool:
-    return isinstance(values, list) and all(isinstance(one, kind) for one in values)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18
-
-
-def _is_value(value: Any) -> bool:
-    return isinstance(value, str | int | float) or (isinstance(value, dict) and isinstance(value.get("id"), str))
+    limits = ((one["id"], one.get("settings", {}).get("limit") or 0) for one in document["properties"])
+    wanted = [(id, _whole({"limit": str(limit).removesuffix(".0")}, "limit", 0, 1 << 20)) for id, limit in limits]
+    return {"ids": ids, "properties": wanted}
