@@ -542,6 +542,9 @@ def test_no_answer_is_larger_than_its_budget(profile: str) -> None:
                 text = text_of(told)
                 size = tokens(text) + tokens(json.dumps(told.structured_content, ensure_ascii=False))
                 assert told.is_error or size <= (most or 300), (name, most, size)
+                declared = (tools[name].output_schema or {})["properties"].keys()
+                given = (told.structured_content or {}).keys()
+                assert told.is_error or given - {"notes"} == declared - {"notes"}, name
                 if size > 0.9 * (most or 300) and not told.is_error:
                     assert re.search("not shown|left out|Cut: raise|cursor", text), name
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from worlds.doors.mcp.rendering import TermRenderer, TokenBudget, clip
-from worlds.doors.mcp.shown import By, Shown, cut, rounded, terms_of
-from worlds.doors.mcp.structured_answers import Mentioned, MentionShown, Verified
+from worlds.doors.mcp.rendering import Part, TermRenderer, TokenBudget, clip
 from worlds.doors.mcp.toolbox import Service, answer, fitting
 from worlds.doors.mcp.tools import Tokens, tool
 from worlds.verbs.table import VERBS
@@ -26,70 +24,6 @@ _CAUSES = 5  # that are told
 _CUT = 400  # characters of a sentence
 
 
-def _authors(quads: Any, _: TermRenderer) -> list[str]:
-    return sorted({one.added.author for one in quads if one.added is not None and one.added.author})
-
-
-_LIKELY = By(lambda one, _: getattr(one, "probability", None), whole=True)
-_ACTION = By(lambda one, _: getattr(one, "action", None), whole=True)
-
-
-class FindingShown(Shown):
-    """Something that is wrong, or may be."""
-
-    kind: str
-    severity: str
-    score: Annotated[float, rounded(3)]
-    probability: Annotated[float | None, _LIKELY] = Field(
-        description="Of a duplicate or a link, once enough were decided."
-    )
-    action: Annotated[str | None, _ACTION] = Field(description="The action for a pair of duplicates.")
-    message: Annotated[str, cut(_CUT)]
-    subjects: Annotated[list[str], terms_of()]
-    authors: Annotated[list[str], By(_authors, "quads")] = Field(description="Who wrote the quads that bear it out.")
-
-    def __str__(self) -> str:
-        authors = f" (by {', '.join(self.authors)})" if self.authors else ""
-        likely = f" probability {self.probability:.2f}" if self.probability is not None else ""
-        action = f" {self.action}" if self.action else ""
-        return f"{self.severity} {self.kind} score {self.score:.2f}{likely}{action}: {self.message}{authors}"
-
-
-class FindingsAnswer(BaseModel):
-    """Findings, with their counts and common causes."""
-
-    counts: dict[str, int] = Field(description="How many there are of each kind.")
-    causes: list[str] = Field(description="The common causes of several findings, the cause of most first.")
-    findings: list[FindingShown]
-    notes: list[str]
-
-
-class CheckShown(Shown):
-    """One thing that a world lacks, or that is untidy in it."""
-
-    name: str
-    level: str
-    title: str
-    count: int
-    examples: list[str]
-    query: str = Field(description="SPARQL that gives all, over the union of all graphs.")
-    new: int | None
-
-    def __str__(self) -> str:
-        new = f" ({self.new:,} new)" if self.new else ""
-        return f"{self.level}: {self.count:,}{new} {self.title}: {clip('; '.join(self.examples), _CUT)}"
-
-
-class Reported(BaseModel):
-    """The report on a world."""
-
-    quads: int
-    entities: int
-    causes: list[str]
-    checks: list[CheckShown]
-    notes: list[str]
-
-
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
@@ -99,16 +33,16 @@ def register(server: MCPServer[Any], service: Service) -> None:
         text: Annotated[str, Field(description="The text, or the IRI of a document.")],
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, Mentioned]:
+    ) -> CallToolResult:
         """Each mention has a confidence."""
         if len(text) > _LONGEST:
             raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
         found = service.world.entities.mentions(text, **given)
         terms, budget = service.terms(), service.budget(token_budget)
         budget.take("\n".join(found.notes), found.notes)
-        shown, left = fitting([MentionShown.made_of(one, terms) for one in found], "mentions", budget)
+        shown, left = fitting([_mention(one, terms) for one in found], "mentions", budget)
         notes = [*found.notes, *left]
-        return answer([*shown, *notes], Mentioned(mentions=shown, notes=notes))
+        return answer([*shown, *notes], mentions=shown, notes=notes)
 
     @tool(server, service, "curation.verify", "Verify a claim", "claim")
     def verify(
@@ -120,13 +54,13 @@ def register(server: MCPServer[Any], service: Service) -> None:
         ],
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, Verified]:
+    ) -> CallToolResult:
         """Only a rule that the world declares contradicts a claim, never that something is missing."""
         found = service.world.curation.verify((subject, predicate, object), **given)
         return _verified(found, service.terms(), service.budget(token_budget))
 
     @tool(server, service, "curation.contradictions", "Contradictions", most={"limit": 500}, limit=20)
-    def contradictions(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, FindingsAnswer]:
+    def contradictions(*, token_budget: Tokens = None, **given: Any) -> CallToolResult:
         """Contradictions are declared by OWL, SKOS and the world's shapes; unusual values are suggested by the data."""
         return _found(service, service.world.curation.contradictions(**given), token_budget)
 
@@ -139,28 +73,46 @@ def register(server: MCPServer[Any], service: Service) -> None:
         ] = None,
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, FindingsAnswer]:
+    ) -> CallToolResult:
         """`propose` takes a pair to merge."""
         found = service.world.curation.duplicates(between=between, **given)  # type: ignore[arg-type]
         return _found(service, found, token_budget)
 
     @tool(server, service, "curation.report", "Report")
-    def report(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Reported]:
+    def report(*, token_budget: Tokens = None, **given: Any) -> CallToolResult:
         """It gives counts, examples, and queries that give all."""
         return _reported(service.world.curation.report(**given), service, token_budget)
 
 
+def _mention(one: Any, terms: TermRenderer) -> Part:
+    """A part of a text that names an entity; others that bear the name are its namesakes."""
+    seen = terms.fields(one, "text start end iri label confidence")
+    seen["namesakes"] = [terms.show(each.iri) for each in one.candidates[1:]]
+    others = f", else {', '.join(seen['namesakes'])}" if seen["namesakes"] else ""
+    return Part(f"{one.start}–{one.end} “{seen['text']}” {one.confidence:.2f} {seen['iri']}{others}", seen)
+
+
 def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallToolResult:
     terms = service.terms()
-    every = [FindingShown.made_of(one, terms) for one in found]
-    shown = service.budget(tokens).fill(every)
+    shown = service.budget(tokens).fill([_finding(one, terms) for one in found])
     hidden = sum(found.counts.values()) - len(shown)
     notes = [f"{hidden:,} more are not shown: raise `limit` or `token_budget`."] if hidden else []
-    if not every:
+    if not len(found):
         notes.append("Nothing was found.")
     causes = _causes(found)
     lines = [*(f"cause: {one}" for one in causes), *shown, *notes]
-    return answer(lines, FindingsAnswer(counts=found.counts, causes=causes, findings=shown, notes=notes))
+    return answer(lines, counts=found.counts, causes=causes, findings=shown, notes=notes)
+
+
+def _finding(one: Any, terms: TermRenderer) -> Part:
+    """A finding; a duplicate and a link have a probability once enough were decided, a duplicate an action."""
+    seen = terms.fields(one, "kind severity score message subjects", _CUT)
+    authors = sorted({each.added.author for each in one.quads if each.added is not None and each.added.author})
+    likely, action = getattr(one, "probability", None), getattr(one, "action", None)
+    chance = "" if likely is None else f" probability {likely:.2f}"
+    by, act = f" (by {', '.join(authors)})" if authors else "", f" {action}" if action else ""
+    line = f"{one.severity} {one.kind} score {one.score:.2f}{chance}{act}: {seen['message']}{by}"
+    return Part(line, {**seen, "probability": likely, "action": action, "authors": authors})
 
 
 def _causes(found: Findings[Any] | WorldReport) -> list[str]:
@@ -168,27 +120,42 @@ def _causes(found: Findings[Any] | WorldReport) -> list[str]:
 
 
 def _reported(found: WorldReport, service: Service, tokens: int | None) -> CallToolResult:
-    terms = service.terms()
-    checks = [CheckShown.made_of(one, terms) for one in found if one.count]
+    checks = [_check(one) for one in found if one.count]
     shown, notes = fitting(checks, "checks", service.budget(tokens))
     if not checks:
         notes.append("Nothing was found.")
     causes = _causes(found)
-    head = f"{found.quads:,} quads, {found.entities:,} entities"
-    lines = [head, *(f"cause: {one}" for one in causes), *shown, *notes]
-    return answer(lines, Reported(quads=found.quads, entities=found.entities, causes=causes, checks=shown, notes=notes))
+    lines = [f"{found.quads:,} quads, {found.entities:,} entities", *(f"cause: {one}" for one in causes)]
+    told = {"quads": found.quads, "entities": found.entities, "causes": causes, "checks": shown, "notes": notes}
+    return answer([*lines, *shown, *notes], **told)
+
+
+def _check(one: Any) -> Part:
+    """A fault of a world, with a query over the union of all graphs that gives all."""
+    new = f" ({one.new:,} new)" if one.new else ""
+    return Part(f"{one.level}: {one.count:,}{new} {one.title}: {clip('; '.join(one.examples), _CUT)}", one.to_dict())
 
 
 def _verified(found: Verification, terms: TermRenderer, budget: TokenBudget) -> CallToolResult:
-    notes = [*found.readings, *found.unread]
-    whole = Verified.made_of(found, terms, notes=notes)
-    budget.take("\n".join([*whole.undecided, *notes]), [whole.undecided, notes])
-    good, bad = budget.fill(whole.supporting), budget.fill(whole.contradicting)
-    left = len(whole.supporting) + len(whole.contradicting) - len(good) - len(bad)
+    notes, undecided = [*found.readings, *found.unread], list(found.undecided)
+    budget.take("\n".join([*undecided, *notes]), [undecided, notes])
+    good, bad = (
+        budget.fill([_evidence(one, terms) for one in several]) for several in (found.supporting, found.contradicting)
+    )
+    left = len(found.supporting) + len(found.contradicting) - len(good) - len(bad)
     if left:
         notes.append(f"{left} pieces of evidence were left out to stay within the token budget.")
-    lines = [f"{whole.outcome} at revision {whole.revision}"]
-    for verdict, said in (("for", good), ("against", bad), ("undecided", whole.undecided)):
+    lines = [f"{found.outcome} at revision {found.revision}"]
+    for verdict, said in (("for", good), ("against", bad), ("undecided", undecided)):
         lines += [f"{verdict}: {one}" for one in said]
-    shown = {"supporting": good, "contradicting": bad, "notes": notes}
-    return answer([*lines, *notes], whole.model_copy(update=shown))
+    told = {"outcome": found.outcome, "revision": found.revision, "supporting": good, "contradicting": bad}
+    return answer([*lines, *notes], **told, undecided=undecided, notes=notes)
+
+
+def _evidence(one: Any, terms: TermRenderer) -> Part:
+    """Evidence with the quads that it rests on, and the revisions that added these."""
+    seen = terms.fields(one, "rule score message", _CUT)
+    quads = seen["quads"] = [clip(terms.quad(quad[:4], 200), _CUT) for quad in one.quads]
+    seen["revisions"] = [quad.revision for quad in one.quads]
+    lines = [f"  {quad} (revision {number})" for quad, number in zip(quads, seen["revisions"], strict=True)]
+    return Part("\n".join([f"{seen['message']} ({one.rule}, {round(one.score, 2)})", *lines]), seen)

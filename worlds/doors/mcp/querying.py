@@ -15,7 +15,6 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.doors.mcp.rendering import TermRenderer, TokenBudget
-from worlds.doors.mcp.structured_answers import QueryAnswer
 from worlds.doors.mcp.toolbox import LONGEST, MEMORY, MOST_ROWS, Service, answer
 from worlds.doors.mcp.tools import Entails, Tokens, tool
 from worlds.errors import QueryError
@@ -44,7 +43,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         entailed: Entails = None,
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, QueryAnswer]:
+    ) -> CallToolResult:
         """Call `schema` first for classes and predicates, `resolve` for entities. Terms are as in Turtle. A query may
         search: SERVICE w:search { ?hit w:query "words" ; w:subject ?s ; w:score ?score }; see world://guide."""
         _refuse_updates(query, writes=service.allow_writes)
@@ -65,7 +64,8 @@ def register(server: MCPServer[Any], service: Service) -> None:
             raise
         if isinstance(found, bool):
             told = () if found else world.explain(query, answer=False, **given).notes
-            return _truth(found, list(told))
+            solutions: dict[str, Any] = {"form": "ask", "variables": [], "rows": [], "truth": found, "total": 1}
+            return answer([str(found).lower(), *told], **solutions, notes=list(told))
         terms = TermRenderer({**service.terms().prefixes, **declared_prefixes(query)})
         return _table(found, terms, limit, service.budget(token_budget), as_json=format == "json")
 
@@ -98,11 +98,6 @@ def _refuse_updates(query: str, *, writes: bool) -> None:
         raise QueryError(f"{begin[0].text.upper()} is an update, and `sparql` answers queries only: {where}")
 
 
-def _truth(found: bool, notes: list[str]) -> CallToolResult:
-    solutions = QueryAnswer(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)
-    return answer([str(found).lower(), *notes], solutions)
-
-
 def _table(
     found: Rows | Triples, terms: TermRenderer, limit: int, budget: TokenBudget, *, as_json: bool
 ) -> CallToolResult:
@@ -133,5 +128,5 @@ def _table(
     else:
         text = "\n".join([*([head] if head else []), *lines]) if total else "No results."
     form = "construct" if names is None else "select"
-    solutions = QueryAnswer(form=form, variables=names or [], rows=kept, truth=None, total=total, notes=notes)
-    return answer([text, *notes], solutions)
+    solutions = {"form": form, "variables": names or [], "rows": kept, "truth": None, "total": total}
+    return answer([text, *notes], **solutions, notes=notes)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
-
-from pydantic import BaseModel
 
 from worlds.graph.terms import format_term, to_oxigraph
 
@@ -44,7 +43,7 @@ class TokenBudget:
         """The first of the items that fit, the very first in any case; a `line` of an item is its text."""
         taken: list[T] = []
         for item in items:
-            if not self.take(line(item), item.model_dump() if isinstance(item, BaseModel) else item) and taken:
+            if not self.take(line(item), item) and taken:
                 break
             taken.append(item)
         return taken
@@ -108,8 +107,19 @@ def quoted(label: str | None, most: int = 120) -> str:
     return f' "{shown}"' if label else ""
 
 
+class Part(dict[str, Any]):
+    """A part of an answer in its structured form, and the `line` of the text that says the same."""
+
+    def __init__(self, line: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self._line = line
+
+    def __str__(self) -> str:
+        return self._line
+
+
 class TermRenderer:
-    """Shows terms by a world's prefixes."""
+    """Shows terms, and records that have some, by a world's prefixes."""
 
     def __init__(self, prefixes: Mapping[str, str]) -> None:
         self.prefixes = prefixes
@@ -127,3 +137,20 @@ class TermRenderer:
     def quad(self, quad: Sequence[object], most: int = 60) -> str:
         """A quad in one line, its graph in the fourth place; the object's text cut."""
         return " ".join(self.show(term, most) for term in quad if term is not None)
+
+    def fields(self, record: object, names: str, most: int = 120) -> dict[str, Any]:
+        """Fields of a record as JSON: see `plain`."""
+        return {name: self.plain(getattr(record, name), most) for name in names.split()}
+
+    def plain(self, value: Any, most: int = 120) -> Any:
+        """A value as JSON: terms as in Turtle, texts in one line and cut, numbers rounded; of a value its term."""
+        value = getattr(value, "term", value)
+        if hasattr(value, "n3") or type(value).__module__ == "pyoxigraph":
+            return self.show(value, most)
+        if isinstance(value, str):
+            return clip(value, most)
+        if isinstance(value, float):
+            return round(value, 4)
+        if isinstance(value, datetime):
+            return value.isoformat(timespec="seconds")
+        return [self.plain(one, most) for one in value] if isinstance(value, list | tuple) else value

@@ -11,15 +11,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.core.search.hits import Hit, SearchResults
-from worlds.doors.mcp.rendering import clip, quoted
-from worlds.doors.mcp.structured_answers import (
-    Briefed,
-    Citation,
-    ContextAnswer,
-    ResolutionShown,
-    Resolved,
-    SearchAnswer,
-)
+from worlds.doors.mcp.rendering import Part, TermRenderer, clip, quoted
 from worlds.doors.mcp.toolbox import Service, answer, fitting
 from worlds.doors.mcp.tools import Entails, Moment, Names, Tokens, tool
 from worlds.errors import ArgumentError
@@ -43,7 +35,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         entailed: Entails = None,
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, SearchAnswer]:
+    ) -> CallToolResult:
         """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
         seen = service.at(None, entailed=entailed)
         return _found(service, seen.search, given, token_budget, full_text=full_text, facets=facets, sql=sql)
@@ -51,29 +43,31 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @tool(server, service, "context", "Context of a question")
     def context(
         *, as_of: Moment = None, entailed: Entails = None, token_budget: Tokens = None, **given: Any
-    ) -> Annotated[CallToolResult, ContextAnswer]:
+    ) -> CallToolResult:
         """It is the quickest way to an answer."""
         found = service.at(as_of, entailed=entailed).context(
             budget=service.most(token_budget) // 4, **given
         )  # it is there twice, and cited
         terms = service.terms()
         cited = {
-            fact.number: [" ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads]
+            str(fact.number): [
+                " ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads
+            ]
             for fact in found.facts
         }
         named = [f"{terms.show(one.iri)}{quoted(one.label)}" for one in found.entities]
         notes = list(found.notes)
-        facts = ContextAnswer(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
-        return answer([found.text or "Nothing bears on it.", *notes], facts)
+        told = {"text": found.text, "citations": cited, "entities": named, "left_out": found.left_out, "notes": notes}
+        return answer([found.text or "Nothing bears on it.", *notes], **told)
 
     @tool(server, service, "questions.brief", "Brief for a query")
-    def brief(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Briefed]:
+    def brief(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> CallToolResult:
         """Call it before `sparql`: it has the names, the entities and the ranges that the query takes."""
         found = service.at(as_of).questions.brief(
             budget=service.most(token_budget) * 2 // 5, **given
         )  # it is there twice
         query = found.answer.query if found.answer is not None else None
-        return answer([found.text or "The world is empty."], Briefed(text=found.text, query=query))
+        return answer([found.text or "The world is empty."], text=found.text, query=query)
 
     @tool(server, service, "entities.similar", "Similar entities", most={"limit": 100}, source="where")
     def similar(
@@ -83,7 +77,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         ] = None,
         token_budget: Tokens = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, SearchAnswer]:
+    ) -> CallToolResult:
         """Their texts are compared."""
         if mode is not None:
             given["mode"] = mode
@@ -95,7 +89,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         names: Annotated[Names, Field(description="A name, or several.")],
         context: Annotated[str | None, Field(description="The text around the names, for their meaning.")] = None,
         **given: Any,
-    ) -> Annotated[CallToolResult, Resolved]:
+    ) -> CallToolResult:
         """Use it before writing a query about a name."""
         asked = [names] if isinstance(names, str) else names
         if not asked or len(asked) > 50:
@@ -122,17 +116,7 @@ def _found(
     before, after = _sent(options["cursor"])
     hits = verb(**{**options, "cursor": after, "explain": True})
     terms = service.terms()
-    numbered = [
-        Citation.made_of(
-            hit,
-            terms,
-            n=number,
-            similarity=_similarity(hit),
-            text=hit.text[:_PASSAGE] if full_text else hit.snippet,
-            quad=terms.quad(hit.quads[0] if hit.quads else (hit.subject, hit.predicate, hit.literal)),
-        )
-        for number, hit in enumerate(hits, before + 1)
-    ]
+    numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
     notes = list(hits.notes)
     budget.take("\n".join(notes), notes)
     shown = budget.fill(numbered)
@@ -147,8 +131,27 @@ def _found(
         lines.append(f'To go on, call it again with the same arguments and cursor="{cursor}"')
     ran = [f"-- {one.step}\n{one.sql.strip()};" for one in hits.explain.statements] if sql else []
     counts = _counts(hits, service) if facets else []
-    structured = SearchAnswer(citations=shown, cut=cut, cursor=cursor, notes=notes, facets=counts, sql=ran)
-    return answer([*lines, *notes, *counts, *ran], structured)
+    told = {"citations": shown, "cut": cut, "cursor": cursor, "notes": notes, "facets": counts, "sql": ran}
+    return answer([*lines, *notes, *counts, *ran], **told)
+
+
+def _citation(number: int, hit: Hit, terms: TermRenderer, *, full_text: bool) -> Part:
+    """A passage that was found, to be cited by its number."""
+    leg = (hit.explain or {}).get("vector")
+    seen = {
+        "n": number,
+        **terms.fields(hit, "subject label score chunk start end"),
+        "types": terms.plain(hit.types[:5]),
+    }
+    seen["similarity"] = None if leg is None else round(leg.value, 4)
+    text = seen["text"] = hit.text[:_PASSAGE] if full_text else hit.snippet
+    quad = seen["quad"] = terms.quad(hit.quads[0] if hit.quads else (hit.subject, hit.predicate, hit.literal))
+    seen["quads"] = len(hit.quads)
+    types = f" ({', '.join(seen['types'])})" if hit.types else ""
+    more = f"  (+{len(hit.quads) - 1} more quads with this text)" if len(hit.quads) > 1 else ""
+    head = f"[{number}] {seen['subject']}{quoted(hit.label)}{types} score {seen['score']}"
+    passage = text.replace("\n", "\n    ")
+    return Part(f"{head}\n    “{passage}”\n    {quad}{more}", seen)
 
 
 def _counts(hits: SearchResults, service: Service) -> list[str]:
@@ -172,17 +175,28 @@ def _sent(cursor: str | None) -> tuple[int, str | None]:
     return int(match[1]), match[2]
 
 
-def _similarity(hit: Hit) -> float | None:
-    leg = (hit.explain or {}).get("vector")
-    return None if leg is None else round(leg.value, 4)
-
-
 def _resolved(service: Service, names: Sequence[tuple[str, str | None]], options: Mapping[str, Any]) -> CallToolResult:
     terms, budget = service.terms(), service.budget()
     found = [service.world.resolve(name, context=context, **options) for name, context in names]
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     budget.take("\n".join(notes), notes)
-    whole = [ResolutionShown.made_of(one, terms) for one in found]
-    shown, left = fitting(whole, "names", budget, more="ask for fewer")
+    shown, left = fitting([_resolution(one, terms) for one in found], "names", budget, more="ask for fewer")
     notes += left
-    return answer([*shown, *notes], Resolved(names=shown, notes=notes))
+    return answer([*shown, *notes], names=shown, notes=notes)
+
+
+def _resolution(one: Any, terms: TermRenderer) -> Part:
+    """Whom one name means."""
+    candidates = [_candidate(each, terms) for each in one.candidates]
+    line = "\n".join([f"{clip(one.name, 120)}: {one.outcome}", *map(str, candidates)])
+    return Part(line, {"name": one.name, "outcome": one.outcome, "candidates": candidates})
+
+
+def _candidate(one: Any, terms: TermRenderer) -> Part:
+    seen = terms.fields(one, "iri label confidence matched kind apart")
+    seen["types"] = terms.plain(one.types[:5])
+    types = f" ({', '.join(seen['types'])})" if one.types else ""
+    matched = "" if seen["matched"] == seen["label"] else f" “{seen['matched']}”"
+    apart = f"; {seen['apart']}" if one.apart else ""
+    line = f"  {one.confidence:.2f} {seen['iri']}{quoted(one.label)}{types} {one.kind}{matched}{apart}"
+    return Part(line, seen)

@@ -40,6 +40,34 @@ PROFILES = {
 }
 """The tools of each profile: what answering takes, what curating takes, a memory's, and all but these."""
 
+_FOUND = "citations cut cursor notes facets sql"
+_FINDINGS = "counts causes findings notes"
+_CHANGED = "revision added removed notes"
+_MEMBERS = {
+    "search": _FOUND,
+    "similar": _FOUND,
+    "context": "text citations entities left_out notes",
+    "brief": "text query",
+    "resolve": "names notes",
+    "describe": "iri label types description properties incoming notes",
+    "schema": "revision quads prefixes classes class_count predicates predicate_count graphs languages notes",
+    "sparql": "form variables rows truth total notes",
+    "form": "iri types graph fields problems notes",
+    "history": "revisions added removed notes",
+    "provenance": "quads proof notes",
+    "validate": "conforms count results notes",
+    "verify": "outcome revision supporting contradicting undecided notes",
+    "mentions": "mentions notes",
+    "contradictions": _FINDINGS,
+    "duplicates": _FINDINGS,
+    "report": "quads entities causes checks notes",
+    **dict.fromkeys(_PROPOSE, "proposals"),
+    **dict.fromkeys(("update", "add", "undo"), _CHANGED),
+    "tell": "revision facts notes",
+    "sync": "runs",
+}
+"""The members of the structured form of each tool's answer."""
+
 
 class WorldServer(MCPServer[Any]):
     """An MCP server whose errors name the next step for an agent."""
@@ -66,7 +94,7 @@ class WorldServer(MCPServer[Any]):
     async def list_tools(self) -> list[Tool]:
         """The tools of the server's profile, with schemas reduced to the parts that a model needs."""
         return [
-            tool.model_copy(update={"input_schema": compact(tool.input_schema)})
+            tool.model_copy(update={"input_schema": compact(tool.input_schema), **_output(tool.name)})
             for tool in await super().list_tools()
             if self._profile == "all" or tool.name in PROFILES[self._profile]
         ]
@@ -113,6 +141,13 @@ class WorldServer(MCPServer[Any]):
         except ValueError as error:
             known = ", ".join(prompt.name for prompt in await self.list_prompts())
             raise MCPError(code=INVALID_PARAMS, message=f"{error}. Prompts: {known}") from None
+
+
+def _output(tool: str) -> dict[str, Any]:
+    """The schema of a tool's answer, where no class of it has made one."""
+    if (members := _MEMBERS.get(tool, "").split()) == []:
+        return {}
+    return {"output_schema": {"type": "object", "properties": {name: {} for name in members}, "required": members}}
 
 
 def _unknown_tool(name: str, tools: list[str], profile: str) -> str:

@@ -12,7 +12,6 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
-from pydantic import BaseModel
 
 from worlds.aio import Work
 from worlds.doors.mcp.hints import AgentHints
@@ -163,10 +162,10 @@ def _known(context: Context[Any, Any]) -> Mapping[str, Any]:
     return found
 
 
-def answer(lines: Iterable[object], structured: BaseModel) -> CallToolResult:
+def answer(lines: Iterable[object], **structured: Any) -> CallToolResult:
     """A tool's answer, as text and as its structured form."""
     text = TextContent(type="text", text="\n".join(map(str, lines)))
-    return CallToolResult(content=[text], structured_content=structured.model_dump(mode="json"))
+    return CallToolResult(content=[text], structured_content=structured)
 
 
 def fitting(

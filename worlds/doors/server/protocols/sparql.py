@@ -76,7 +76,7 @@ async def sparql(request: Request) -> Response:
     common: dict[str, Any] = {"base": endpoint, "union": _union(server, operation)}
     alone = {**common, "allow_network": server.settings.allow_network}
     if operation.kind == "update":
-        using = {"using_graphs": operation.default_graphs, "using_named_graphs": operation.named_graphs}
+        using: dict[str, Any] = {"using_graphs": operation.default_graphs, "using_named_graphs": operation.named_graphs}
         change = await server.write(request, "update", update=operation.text, **using, **alone)
         if change["added"] + change["removed"] > LARGE:
             server.pool.unprepare(world.path)
