@@ -28,7 +28,7 @@ import pyoxigraph as ox
 from benchmarks.catalogue import catalogue
 from benchmarks.quality_sets import shared_data
 from worlds.core.texts.policy import DEFAULT_ROLES
-from worlds.extras.curation.columns.vocabularies import PART_OF
+from worlds.extras.curation.columns.axioms import PART_OF
 from worlds.graph.terms import RDF
 
 VOCABULARIES = ("uat", "d3fend", "fibo", "physh")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from worlds.extras.curation.changing.decisions import Decision as Decision
     from worlds.extras.curation.changing.entity_merge import Merge as Merge
     from worlds.extras.curation.changing.entity_merge import Split as Split
-    from worlds.extras.curation.changing.proposal import Proposal as Proposal
+    from worlds.extras.curation.changing.proposals import Proposal as Proposal
     from worlds.extras.curation.claims.receipt import Receipt as Receipt
     from worlds.extras.curation.claims.receipt import ToldFact as ToldFact
     from worlds.extras.curation.claims.verification import Verification as Verification
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from worlds.extras.curation.findings.findings import Finding as Finding
     from worlds.extras.curation.findings.findings import Findings as Findings
     from worlds.extras.curation.findings.report import WorldReport as WorldReport
-    from worlds.extras.curation.forms.form import Form as Form
-    from worlds.extras.curation.linking.link import Link as Link
+    from worlds.extras.curation.forms.form_builder import Form as Form
+    from worlds.extras.curation.linking.link_rules import Link as Link
     from worlds.extras.curation.linking.links import Mentions as Mentions
     from worlds.extras.entities.context import Context as Context
     from worlds.extras.entities.descriptions import Description as Description
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from worlds.extras.entities.trees import Tree as Tree
     from worlds.extras.facts.timeline import DueFact as DueFact
     from worlds.extras.facts.timeline import Timeline as Timeline
-    from worlds.extras.memory.byte_search import Proof as Proof
-    from worlds.extras.memory.byte_search import prove as prove
+    from worlds.extras.memory.erasure import Proof as Proof
+    from worlds.extras.memory.erasure import prove as prove
     from worlds.extras.memory.memory import Memory as Memory
     from worlds.extras.memory.memory_records import Forgotten as Forgotten
     from worlds.extras.memory.memory_records import Keep as Keep
@@ -95,8 +95,8 @@ _HOMES = {
     "worlds.extras.curation.duplicates.finder": "Duplicate",
     "worlds.extras.curation.findings.findings": "Finding Findings",
     "worlds.extras.curation.findings.report": "WorldReport",
-    "worlds.extras.curation.forms.form": "Form",
-    "worlds.extras.curation.linking.link": "Link",
+    "worlds.extras.curation.forms.form_builder": "Form",
+    "worlds.extras.curation.linking.link_rules": "Link",
     "worlds.extras.curation.linking.links": "Mentions",
     "worlds.extras.entities.context": "Context",
     "worlds.extras.entities.descriptions": "Description",
@@ -108,7 +108,7 @@ _HOMES = {
     "worlds.extras.entities.tree_moves": "Move",
     "worlds.extras.entities.trees": "Tree",
     "worlds.extras.facts.timeline": "DueFact Timeline",
-    "worlds.extras.memory.byte_search": "Proof prove",
+    "worlds.extras.memory.erasure": "Proof prove",
     "worlds.extras.memory.memory": "Memory",
     "worlds.extras.memory.memory_records": "Forgotten Keep Recalled Remembered Retained",
     "worlds.extras.questions.brief": "Brief",

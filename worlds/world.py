@@ -293,7 +293,7 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
     def _beside(self, path: str, *, make: bool) -> World:
         own = self._core.connection
         if own.replica is not None:
-            from worlds.extras.remote.memories import open_memories  # a world in a file pays nothing for it
+            from worlds.extras.remote.replica import open_memories  # a world in a file pays nothing for it
 
             connection: Connection = open_memories(own)  # type: ignore[arg-type]  # that of a replica
         else:

@@ -13,9 +13,8 @@ from rdflib import OWL, RDF, RDFS, Literal
 import worlds
 from worlds import World
 from worlds.core.quads.dictionary import Dictionary
-from worlds.extras.curation.linking.implied_links import LinkConclusions
-from worlds.extras.curation.linking.learning import Learnt, Naming
-from worlds.extras.curation.linking.link import Link
+from worlds.extras.curation.linking.implied_links import Learnt, LinkConclusions, Naming
+from worlds.extras.curation.linking.link_rules import Link
 from worlds.world import connection_of
 
 EX = "http://example.org/"

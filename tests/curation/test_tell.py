@@ -16,7 +16,7 @@ from benchmarks.quality_sets import shared_data
 from benchmarks.telling import VOCABULARIES, measured
 from worlds import ReadOnlyError, World
 from worlds.errors import ArgumentError
-from worlds.extras.curation.claims.literals import well_formed
+from worlds.extras.curation.claims.triples import well_formed
 from worlds.graph.terms import XSD, to_oxigraph
 
 EX = "https://ex.example/"

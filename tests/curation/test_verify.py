@@ -15,7 +15,7 @@ from rdflib.namespace import XSD
 
 import worlds
 from worlds import World
-from worlds.extras.curation.claims.literals import as_of, compare
+from worlds.extras.curation.claims.triples import as_of, compare
 from worlds.extras.entities.names import spelt
 from worlds.graph.terms import to_oxigraph
 

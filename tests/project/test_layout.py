@@ -30,7 +30,7 @@ OPEN_TO_DOORS = {
     "worlds.extras.documents.conversion",
     "worlds.doors.version",  # that all of them tell
     "worlds.core.embedders.DEFAULT_MODEL",
-    "worlds.extras.entities.evidence",  # how what a protocol gives beside a name counts
+    "worlds.extras.entities.likeness",  # how what a protocol gives beside a name counts
     "worlds.core.texts.policy.DOCUMENT",
     "worlds.core.texts.policy.TEXT",
     "worlds.core.embedders.adapted",

@@ -12,8 +12,7 @@ import pytest
 import worlds
 from tests.shapes.test_validate import PREFIXES
 from worlds import World
-from worlds.extras.shapes.nodes import sh
-from worlds.extras.shapes.shacl_terms import SH
+from worlds.extras.shapes.nodes import SH, sh
 from worlds.extras.shapes.shapes import PLAIN, SILENT
 
 DATA = """

@@ -19,13 +19,13 @@ from worlds.rooms.room import Room
 from worlds.verbs.invocation import verb_of
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.changing.conflicts import Rule
     from worlds.extras.curation.changing.decisions import Decision
+    from worlds.extras.curation.changing.entity_merge import Rule
     from worlds.extras.curation.claims.verification import Verification
     from worlds.extras.curation.duplicates.finder import Duplicates
     from worlds.extras.curation.findings.findings import Finding, Findings
     from worlds.extras.curation.findings.report import WorldReport
-    from worlds.extras.curation.linking.link import Link
+    from worlds.extras.curation.linking.link_rules import Link
 
 verb = verb_of("curation")
 _MOST_POINTS = 100

@@ -12,7 +12,7 @@ from worlds.rooms.room import Room
 from worlds.verbs.invocation import verb_of
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.forms.form import Form
+    from worlds.extras.curation.forms.form_builder import Form
     from worlds.extras.curation.linking.links import Mentions
     from worlds.extras.entities.members import Members
     from worlds.extras.entities.names import Resolution

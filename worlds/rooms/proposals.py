@@ -19,7 +19,7 @@ from worlds.verbs.invocation import verb_of
 from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.changing.proposal import Chosen, Listed, Proposal
+    from worlds.extras.curation.changing.proposals import Chosen, Listed, Proposal
     from worlds.extras.curation.findings.findings import Finding
 
 verb = verb_of("proposals")
@@ -233,7 +233,7 @@ class ProposalsRoom(Room):
         one was rejected, and links of a rule that waits.
         """
         from worlds.extras.curation.duplicates.finder import Duplicate
-        from worlds.extras.curation.linking.link import Link
+        from worlds.extras.curation.linking.link_rules import Link
 
         known = [one for status in ("open", "rejected") for one in self.list(status=status)]
         seen = {_key(one.merged, one.added, one.removed) for one in known}

@@ -106,7 +106,7 @@ class Knowing(Parts):
         options: dict[str, Any] = {"budget": budget, "hops": hops, "types": types, "language": language, "where": where}
         options |= {"predicates": predicates, "exclude": exclude, "rerank": rerank, "ranking": ranking}
         if types is None and where is None and predicates is None and exclude is None and isinstance(question, str):
-            from worlds.extras.questions.answer_sentences import answered
+            from worlds.extras.questions.brief import answered
 
             return answered(question, self._nearest, self._contexts, self._briefs, options)
         return self._contexts.compose(question, **options)

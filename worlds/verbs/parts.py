@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from worlds.extras.questions.question_terms import Answers
     from worlds.extras.shapes.world_validation import ShapeChecker
     from worlds.extras.sources.source_sync import Syncing
-    from worlds.extras.sources.tables.edited_tables import Editing
+    from worlds.extras.sources.tables.export import Editing
     from worlds.extras.sources.tables.tabular import TableSources
     from worlds.graph.query.query import Query
 
@@ -179,7 +179,7 @@ class Parts:
 
         return TableSources(core.namespaces, core.patterns, self._whole_schema, best, exists)
 
-    _editing: Editing = part("sources.tables.edited_tables:Editing", "_tables")
+    _editing: Editing = part("sources.tables.export:Editing", "_tables")
 
     _entire = True
     """Whether it is a world as it is now, and not a view of one."""
@@ -230,7 +230,7 @@ class Parts:
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> str:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
-        from worlds.extras.sources.tables.unsure import unsure_links
+        from worlds.extras.sources.tables.quads import unsure_links
 
         core = self._core
         name = DEFAULT_GRAPH if graph is None else core.namespaces.graph(graph)
@@ -323,8 +323,7 @@ class Parts:
 
     @cached_property
     def _contradictions(self) -> Contradictions:
-        from worlds.extras.conclusions.clashing import clashes
-        from worlds.extras.conclusions.explaining import Explaining
+        from worlds.extras.conclusions.explaining import Explaining, clashes
         from worlds.extras.curation.findings.contradictions import Contradictions
 
         core, conclusions = self._core, self._conclusions

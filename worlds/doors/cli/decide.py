@@ -22,7 +22,7 @@ from worlds.doors.cli.show import print_answer, term
 from worlds.doors.cli.terminal import clean, counted, note, output, write_json
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.changing.proposal import Proposal
+    from worlds.extras.curation.changing.proposals import Proposal
     from worlds.world import World
 
 _SHOWN = 20  # entities of a proposal

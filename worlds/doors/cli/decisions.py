@@ -14,7 +14,7 @@ from worlds.errors import ArgumentError, ConflictError, ParseError, WorldsError
 from worlds.graph.cells import cell, records, unescaped
 
 if TYPE_CHECKING:
-    from worlds.extras.curation.changing.proposal import Proposal
+    from worlds.extras.curation.changing.proposals import Proposal
     from worlds.world import World
 
 COLUMNS = (

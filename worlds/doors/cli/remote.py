@@ -65,7 +65,7 @@ def token(folder: Path, name: str, *, read_only: bool, days: float | None) -> st
 
     $ worlds remote token /srv/worlds kb --read-only --days 90
     """
-    from worlds.extras.remote.access_tokens import Keys
+    from worlds.extras.remote.primary import Keys
 
     return Keys(folder / "keys").token(name, read_only=read_only, days=days)
 

@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from worlds.extras.entities.evidence import stands_out
-from worlds.extras.entities.likeness import bounds, likeness
+from worlds.extras.entities.likeness import bounds, likeness, stands_out
 from worlds.graph.records import Iri, Record
 from worlds.graph.tabular import Tabular
 

@@ -15,9 +15,8 @@ from worlds.errors import QueryTimeout, WorldsError
 from worlds.extras.entities.kept_questions import Answer
 from worlds.extras.entities.mentions import MentionFinder
 from worlds.extras.entities.schema import Schema
-from worlds.extras.questions.analysis import QuestionSpan, QuestionVocabulary, read
+from worlds.extras.questions.analysis import QuestionSpan, QuestionVocabulary, read, words_of_language
 from worlds.extras.questions.examples import form_of
-from worlds.extras.questions.words import words_of_language
 from worlds.graph.query.query import Query
 from worlds.graph.terms import RDF, to_rdflib
 from worlds.sql import statements

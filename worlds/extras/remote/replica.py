@@ -1,4 +1,4 @@
-"""Opens a world on a server by its replica here."""
+"""Opens a world on a server, and the world of its memories, by their replicas here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,10 @@ from worlds.sql.replica_writes import LastWrite, RecordingConnection
 
 _WATCHED = 1.0  # seconds between two looks whether there is a follower
 _FIRST = 600.0  # seconds for the first fetch, while the follower has no error
+MEMORY_TOKEN = "WORLDS_MEMORY_TOKEN"
+"""The environment's variable that has the token of the world with the memories, where another one opens it."""
+SUFFIX = "-memory"
+"""The end of the name of the world that has another world's memories."""
 
 
 class ReplicaConnection(RecordingConnection):
@@ -218,3 +223,24 @@ def open_replica(
         connection.close()
         raise
     return connection
+
+
+def open_memories(world: ReplicaConnection) -> ReplicaConnection:
+    """A connection to the world with the memories of another one, by a replica beside that one's.
+
+    OpenError where the server has none, or the token does not open it, with the remedy.
+    """
+    address = replace(world.address, name=f"{world.address.name or ''}{SUFFIX}")
+    replica = world.folder.replica
+    try:
+        return open_replica(
+            str(address), replica=replica.with_name(f"{replica.stem}{SUFFIX}{replica.suffix}"),
+            token=os.environ.get(MEMORY_TOKEN) or world.token, max_staleness=None, timeout=world.timeout,
+            read_only=world.read_only,
+        )  # fmt: skip
+    except OpenError as error:
+        raise OpenError(
+            f"the memories of {world.address} are the world {address}, which cannot be opened: {error}. Who has the "
+            f"server's key makes it once, `worlds remote push empty.db {address}`; a token of its own stands in "
+            f"{MEMORY_TOKEN}"
+        ) from error

@@ -15,9 +15,8 @@ import pyoxigraph as ox
 from worlds.core.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
 from worlds.core.quads.rows import distinct as once
 from worlds.errors import QueryError, ShapesError
-from worlds.extras.shapes.data import DataTriples, ShapeTerms, without
 from worlds.extras.shapes.nodes import RDF_TYPE
-from worlds.extras.shapes.paths import NO_IDS, Pairs, distinct, less, matched, within
+from worlds.extras.shapes.paths import NO_IDS, DataTriples, Pairs, ShapeTerms, distinct, less, matched, within, without
 from worlds.extras.shapes.shapes import SUBCLASS_OF, Closed
 from worlds.graph.lexical import STABLE
 from worlds.graph.query.evaluation import run

@@ -113,7 +113,7 @@ class Guard(Extension):
 
     def _new(self, revision: int, first_quad: int) -> ValidationReport:
         """The violations that the revision brings: they were none before it."""
-        from worlds.extras.shapes.data import DataTriples, ShapeTerms  # a world without a guard pays nothing for them
+        from worlds.extras.shapes.paths import DataTriples, ShapeTerms  # a world without a guard pays nothing for them
         from worlds.extras.shapes.report import ValidationReport
         from worlds.extras.shapes.validation import Validator
         from worlds.extras.shapes.world_validation import SECONDS, ValidationClock

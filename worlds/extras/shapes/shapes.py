@@ -11,9 +11,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import ShapesError
-from worlds.extras.shapes.nodes import RDF_TYPE, TARGETS, Nodes, sh
+from worlds.extras.shapes.nodes import RDF_TYPE, SH, TARGETS, Nodes, near, sh, wrong
 from worlds.extras.shapes.paths import PropertyPath
-from worlds.extras.shapes.shacl_terms import SH, near, wrong
 from worlds.extras.shapes.sparql import SparqlConstraint
 from worlds.graph.query.regular_expressions import PatternError, UnsupportedPatternError, translated
 from worlds.graph.records import Record

@@ -14,9 +14,8 @@ from worlds.core.quads.dictionary import Ids
 from worlds.core.quads.rows import distinct as once
 from worlds.errors import ShapesError
 from worlds.extras.shapes.components import ConstraintChecks, union
-from worlds.extras.shapes.data import DataTriples, ShapeTerms
 from worlds.extras.shapes.nodes import RDF_TYPE
-from worlds.extras.shapes.paths import NO_IDS, Pairs, Walks, less, within
+from worlds.extras.shapes.paths import NO_IDS, DataTriples, Pairs, ShapeTerms, Walks, less, within
 from worlds.extras.shapes.shapes import SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.extras.shapes.sparql import Ask, SparqlConstraint
 

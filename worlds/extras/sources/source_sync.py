@@ -23,8 +23,7 @@ from worlds.core.quads.dictionary import Ids, json_ids
 from worlds.core.quads.reader import quad_ids
 from worlds.core.quads.rows import NO_QUADS, difference, read_quads, unique_quads
 from worlds.errors import OpenError, ParseError, ValidationError, WorldsError
-from worlds.extras.sources.documents import quads_of
-from worlds.extras.sources.source_files import MOST_BYTES, FileState, digest_of, read, scan
+from worlds.extras.sources.source_files import MOST_BYTES, FileState, digest_of, quads_of, read, scan
 from worlds.extras.sources.store import UNTRUSTED, FileProblem, FileRow, Kind, Ownership, SourceStore, WorldSource
 from worlds.graph.addresses import Fetched, fetched
 from worlds.graph.formats import FORMATS, find_format

@@ -23,7 +23,7 @@ from worlds.core.search.options import gathered
 from worlds.doors.server.problem_documents import HttpProblem, NotFound
 from worlds.doors.server.workers.jobs import JOBS, job, together
 from worlds.errors import ArgumentError, ReadOnlyError
-from worlds.extras.curation.forms.form import Form
+from worlds.extras.curation.forms.form_builder import Form
 from worlds.extras.entities.descriptions import Description
 from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad, Record, Spare

@@ -1,39 +1,246 @@
-"""Changes that wait for somebody to decide on them."""
+"""Changes that wait for somebody to decide on them, with the quads that they rely on."""
 
 from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, get_args
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.core.core import Core
 from worlds.core.history.diff import Diff
-from worlds.core.history.edits import READ, Surroundings
+from worlds.core.history.edits import READ, Around, Edits, InQuads, Surroundings, edits_of
 from worlds.core.history.gate import Change, remark
 from worlds.core.history.history import is_whole
 from worlds.core.history.pending_changes import Status, now, share
 from worlds.core.history.scale import Learned, Scored, decided, learned
-from worlds.core.quads.dictionary import Ids
+from worlds.core.history.undo import held_quads
+from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.core.quads.reader import quad_ids
+from worlds.core.quads.redirects import Redirects
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError
-from worlds.extras.curation.changing.conflicts import Rule
-from worlds.extras.curation.changing.entity_merge import EntityMerging
-from worlds.extras.curation.changing.ground import StalenessCheck
-from worlds.extras.curation.changing.proposal import Chosen, Listed, Proposal, Remark
+from worlds.extras.curation.changing.entity_merge import Conflicts, EntityMerging, Rule
 from worlds.extras.shapes.guard import Guard
 from worlds.graph.longtexts import parse_all
-from worlds.graph.terms import entity_of, quad_to_rdflib, to_oxigraph, to_rdflib
+from worlds.graph.patches import write_patch
+from worlds.graph.records import As, Count, Node, Number, Record
+from worlds.graph.terms import entity_of, format_term, quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.sql import statements
 from worlds.sql.bound_values import reading
-from worlds.sql.connection import Row
+from worlds.sql.connection import Connection, Row
 
+Chosen: TypeAlias = Literal["open", "accepted", "rejected", "any"]
+
+_UNCALIBRATED = (
+    "{:,} proposed duplicates and links have a score, but no probability yet: decide 30 of a kind one by one (`worlds "
+    "proposals accept`, `reject`, or a table of `list --csv`), at least five accepted and five rejected"
+)
+_QUERIES = statements("queries.sql")
+_CURATION = statements("curation.sql")
+_TOLD = 5  # sentences of each kind
 _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
+
+
+def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
+    return [" ".join(str(to_oxigraph(term)) for term in quad if term is not None) for quad in quads]
+
+
+_NQUADS = As(_as_nquads, list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Record):
+    """A comment on a proposal, with its author and time (in UTC).
+
+    `replaced` is the RDF Patch that the proposal had before, where its author gave it another one.
+    """
+
+    time: datetime.datetime
+    author: str | None
+    text: str
+    replaced: str | None = None
+
+
+@dataclass(frozen=True)
+class Proposal(Record):
+    """A change that waits, or that was decided.
+
+    `base` is the last revision when it was made, `quads` are those to add and those to remove, as pyoxigraph has them,
+    `patch` is the same as an RDF Patch, `edits` the same by entity; that of a merge is what merging would have done
+    then, and `merged` names the entity to keep and the others.
+    `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
+    1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
+    what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
+    was left to do. A duplicate and a link have the `score` that they were found with, and as their `confidence` the
+    probability that decisions of this world make of it, None before there are enough.
+    """
+
+    _also = ("content_author", "version", "added", "removed", "edits")
+    _untold = ("quads", "relies_on", "around")
+
+    id: Number
+    status: Status
+    kind: str
+    time: datetime.datetime
+    author: str | None
+    why: str | None
+    confidence: float | None
+    score: float | None
+    base: Count
+    quads: tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]
+    merged: tuple[Node, ...]
+    relies_on: tuple[Any, ...]
+    validation: tuple[str, ...]
+    discussion: tuple[Remark, ...]
+    reviewer: str | None
+    decided: datetime.datetime | None
+    decision: str | None
+    revision: int | None
+    moved: tuple[str, ...] = ()
+    around: Around = field(default=InQuads(()), repr=False, compare=False)
+
+    @cached_property
+    def edits(self) -> Edits:
+        """The change by entity, with the old value of each beside the new one; see `Diff.edits`."""
+        added, removed = self.quads
+        return edits_of(removed[:READ], added[:READ], self.around, counts=(len(added), len(removed)))
+
+    @property
+    def patch(self) -> str:
+        """The change as an RDF Patch, as `World.revisions.apply` takes it."""
+        return "".join(write_patch(self.quads[1], self.quads[0]))
+
+    @property
+    def version(self) -> int:
+        """The version of the change: 1 as proposed, one more with each amendment of the change."""
+        return 1 + sum(one.replaced is not None for one in self.discussion)
+
+    @property
+    def content_author(self) -> str | None:
+        """The author of the present change."""
+        amended = [one.author for one in self.discussion if one.replaced is not None]
+        return amended[-1] if amended else self.author
+
+    @property
+    def added(self) -> Annotated[tuple[Any, ...], _NQUADS]:
+        """The quads to add, as tuples of rdflib terms."""
+        return tuple(map(quad_to_rdflib, self.quads[0]))
+
+    @property
+    def removed(self) -> Annotated[tuple[Any, ...], _NQUADS]:
+        """The quads to remove, as tuples of rdflib terms."""
+        return tuple(map(quad_to_rdflib, self.quads[1]))
+
+
+class Listed(list[Proposal]):
+    """Proposals, of which there are `total` from the first on; `notes` say how to go on where a limit left some out.
+
+    `uncalibrated` is how many were left out because they have a score, and no probability.
+    """
+
+    def __init__(self, found: Iterable[Proposal], total: int, uncalibrated: int = 0) -> None:
+        super().__init__(found)
+        self.total = total
+        self.uncalibrated = uncalibrated
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the list."""
+        more = self.total - len(self)
+        after = f"after={self[-1].id}" if self else "a higher limit"
+        found = [f"{more:,} more of these proposals: {after} gives the next"] if more > 0 else []
+        return (*found, *([_UNCALIBRATED.format(self.uncalibrated)] if self.uncalibrated else []))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proposals as JSON-ready values."""
+        return {"proposals": [one.to_dict() for one in self], "total": self.total, "notes": self.notes}
+
+
+class StalenessCheck:
+    """The quads that proposals rely on, compared with the present."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._redirects = Redirects(connection, dictionary)
+        self._conflicts = Conflicts(connection, dictionary)
+
+    def moved(
+        self, base: int, added: Sequence[ox.Quad], needed: Sequence[ox.Quad], merged: Sequence[Any] = ()
+    ) -> list[str]:
+        """Changes since revision `base` that touch the proposal, in sentences.
+
+        The `needed` quads must hold. Where a value is replaced (by one of `added`), or is added to a functional
+        property, nobody may have given another one. The entities `merged` must be there still.
+        """
+        ids = self._ids(needed)
+        held = set(held_quads(self._connection, ids)[:, 0].tolist())
+        gone = [quad for place, quad in enumerate(needed) if place not in held]
+        found = [f"{_told(quad)} no longer holds" for quad in gone[:_TOLD]]
+        numbers = self._dictionary.find(merged)
+        ends = self._redirects.of([number for number in numbers if number is not None])
+        for term, number in zip(merged, numbers, strict=True):
+            if number is None or not self._is_used(number):
+                found.append(f"no quad names {format_term(term)} any more")
+            elif number in ends:
+                found.append(f"{format_term(term)} was merged already")
+        return found + self._rivals(base, added, needed)[:_TOLD]
+
+    def _is_used(self, number: int) -> bool:
+        statement = _CURATION["is_used"]
+        return self._connection.row(statement, statement.bind(entity=number)) is not None
+
+    def _ids(self, quads: Sequence[ox.Quad]) -> Ids:
+        """The ids of quads, int64 [n, 4]; -1 for a term that the world does not know."""
+        terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
+        sought = list(dict.fromkeys(term for term in terms if not isinstance(term, ox.DefaultGraph)))
+        known: dict[Any, int | None] = dict(zip(sought, self._dictionary.find(sought), strict=True))
+        numbers = [known.get(term, DEFAULT_GRAPH_ID) for term in terms]
+        return np.array([-1 if one is None else one for one in numbers], dtype=np.int64).reshape(-1, 4)
+
+    def _rivals(self, base: int, added: Sequence[ox.Quad], needed: Sequence[ox.Quad]) -> list[str]:
+        """Values that somebody gave since, where the proposal would give one."""
+        if base == self._connection.value(_QUERIES["last_revision"]) and not self._connection.in_transaction:
+            return []  # nobody has written since
+        ids = self._ids(added)
+        functional = self._conflicts.declared({int(number) for number in ids[:, 1] if number > 0})
+        replaced = {_place(quad) for quad in needed}
+        places = {
+            _place(quad): (int(row[0]), int(row[1]))
+            for quad, row in zip(added, ids, strict=True)
+            if row[0] > 0 and row[1] > 0 and (int(row[1]) in functional or _place(quad) in replaced)
+        }
+        expected = {(quad.subject, quad.predicate, quad.object) for quad in (*added, *needed)}
+        found = []
+        statement = _QUERIES["quads_of_subject_predicate"]
+        for (subject, predicate, language), (s, p) in places.items():
+            quads = self._connection.table(statement, statement.bind(subject=s, predicate=p, graph=-1))
+            held = held_quads(self._connection, quads)
+            newer = quads[held[held[:, 1] > base, 0], 2].tolist()
+            terms = self._dictionary.terms(newer)
+            for value in dict.fromkeys(terms[number] for number in newer):
+                if _language(value) == language and (subject, predicate, value) not in expected:
+                    names = " ".join(map(format_term, (subject, predicate, value)))
+                    found.append(f"{names} was added since")
+        return found
+
+
+def _language(term: Any) -> str | None:
+    return term.language if isinstance(term, ox.Literal) else None
+
+
+def _place(quad: ox.Quad) -> tuple[Any, Any, str | None]:
+    return quad.subject, quad.predicate, _language(quad.object)
+
+
+def _told(quad: ox.Quad) -> str:
+    return " ".join(map(format_term, (quad.subject, quad.predicate, quad.object)))
 
 
 class Proposals:

@@ -10,14 +10,12 @@ import pyoxigraph as ox
 from worlds.core.core import Core
 from worlds.core.history.history import Moment
 from worlds.core.quads.redirects import REDIRECTS
-from worlds.extras.curation.claims.counter_evidence import Contradicting
+from worlds.extras.curation.claims.counter_evidence import Claim, Contradicting, Supporting, score
 from worlds.extras.curation.claims.declarations import Declarations
-from worlds.extras.curation.claims.evidence import Evidence, FoundPassage, Ground, Outcome
 from worlds.extras.curation.claims.state import Row, Rows, State
-from worlds.extras.curation.claims.support import Claim, Supporting, score
 from worlds.extras.curation.claims.triples import ClaimReader, Reading
-from worlds.extras.curation.claims.verification import Verification
-from worlds.extras.curation.columns.vocabularies import OWL, RDFS, TYPE
+from worlds.extras.curation.claims.verification import Evidence, FoundPassage, Ground, Outcome, Verification
+from worlds.extras.curation.columns.axioms import OWL, RDFS, TYPE
 from worlds.graph.terms import RDF, format_term, listed, to_oxigraph, to_rdflib
 from worlds.sql import statements
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from worlds.extras.curation.claims.state import UNKNOWN, Row, Rows, State
-from worlds.extras.curation.columns.vocabularies import (
+from worlds.extras.curation.columns.axioms import (
     DISJOINT_CLASSES,
     DISJOINT_PROPERTIES,
     INVERSES,

@@ -1,27 +1,214 @@
-"""The triples of a claim: from terms, prefixed names, or the names of entities and predicates."""
+"""The triples of a claim: from terms, prefixed names, or the names of entities, predicates and values."""
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.core.core import Core
-from worlds.extras.curation.claims.literals import as_of
-from worlds.extras.curation.claims.predicates import PredicateNames
-from worlds.extras.curation.columns.values import LITERALS, NUMBERS
+from worlds.core.quads.dictionary import Dictionary
+from worlds.core.texts.chunks import ChunkStore
+from worlds.core.texts.entity_facts import Facts
+from worlds.core.texts.profiles import words_of
+from worlds.extras.curation.columns.values import ALL, DATES, LITERALS, NUMBERS, WELL_FORMED, is_of
 from worlds.extras.entities.disambiguation import Resolver
-from worlds.graph.terms import RDF, XSD, format_term
+from worlds.extras.entities.names import normal
+from worlds.extras.questions.analysis import date_at, tokens, words_of_language
+from worlds.graph.lexical import canonical, is_by_value
+from worlds.graph.terms import RDF, XSD, format_term, to_python
 from worlds.sql import statements
+from worlds.sql.connection import Connection
 
+Likeness: TypeAlias = Literal["same", "different", "unsure"]
+
+_LANGUAGE = RDF + "langString"
+_BINARY = (XSD + "double", XSD + "float")
+_INSTANTS = (XSD + "dateTime", XSD + "dateTimeStamp")
+_EDGES = " \t\r\n"
+_DIGITS = 300  # of a number that is written without an exponent
+_ZONES = datetime.timedelta(hours=14)  # how far a time without a zone may be from where it seems to be
+
+_UNMADE = ALL.union(RDF + name for name in ("PlainLiteral", "langString", "dirLangString"))  # of a text alone
+_TRUTHS = {"true": "true", "yes": "true", "false": "false", "no": "false"}
+
+_dated = re.compile(r"(-?[0-9]+)(?:-([0-9]{2})(?:-([0-9]{2}))?)?").match
+_PREDICATES = 3000  # whose names are compared
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_DECLARING = {  # predicate → which ends of its quads are properties
+    _RDFS + "domain": (0,),
+    _RDFS + "range": (0,),
+    _RDFS + "subPropertyOf": (0, 2),
+    _OWL + "inverseOf": (0, 2),
+    _OWL + "equivalentProperty": (0, 2),
+}
 _SQL = statements("queries.sql")
 _LOOKED_AT = 1000  # objects of a predicate, from either end
 _SHOWN = 3  # entities of one name
 _LITERAL = 3  # kind of a term
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _RANGE = ox.NamedNode(_RDFS + "range")
+
+
+def well_formed(literal: ox.Literal) -> bool:
+    """Whether its lexical form is one of its datatype; of datatypes that are not known every form is."""
+    check = WELL_FORMED.get(literal.datatype.value)
+    return check is None or check(literal.value.strip(_EDGES))
+
+
+def compare(one: ox.Literal, other: ox.Literal) -> Likeness:
+    """Whether the literals are the same value.
+
+    Numbers are compared as numbers, whatever their datatype. A form that is none of its datatype, an unknown datatype,
+    a day beside a time of that day, and a time with a zone beside one without that is near, are not
+    sure; neither are values of different datatypes that are written alike.
+    """
+    if one == other:
+        return "same"
+    if not well_formed(one) or not well_formed(other):
+        return "unsure"
+    a, b = one.datatype.value, other.datatype.value
+    if a in NUMBERS and b in NUMBERS:
+        return _compare_numbers(one, other)
+    if a in DATES and b in DATES:
+        return _compare_times(one, other)
+    if a != b:
+        return "unsure" if one.value.split() == other.value.split() or not (_known(a) and _known(b)) else "different"
+    if not _known(a):
+        return "unsure"
+    return "same" if is_by_value(one) and len(set(canonical([one, other]))) == 1 else "different"
+
+
+def as_of(given: ox.Literal, kinds: Iterable[tuple[str, str | None]]) -> ox.Literal | None:
+    """A text or a number as the well-formed literal that it is of some kinds, (datatype, language); None where of none.
+
+    Texts come last, as all is one. A number, or a text that is a decimal, is of another datatype of numbers if it has
+    that value there: 5.0 is the integer 5. Texts may have months by name, yes and no, and in numbers no commas. A
+    literal of any other datatype stays as it is, or is of none of the kinds.
+    """
+    own, text = given.datatype.value, given.value.strip(_EDGES)
+    if not well_formed(given):
+        return None
+    if (own, given.language) in kinds:
+        return given
+    if own in NUMBERS or own == XSD + "string":
+        for datatype, language in sorted(kinds, key=lambda kind: kind[0] in (XSD + "string", _LANGUAGE)):
+            if language:
+                return ox.Literal(_plain(text) if own in NUMBERS else text, language=language)
+            for form in _forms(text, datatype, number=own in NUMBERS):
+                made = ox.Literal(form, datatype=ox.NamedNode(datatype))
+                if well_formed(made):
+                    return made
+    return given if any(is_of(own, datatype) for datatype, _ in kinds) else None
+
+
+def _forms(text: str, datatype: str, *, number: bool) -> Iterable[str]:
+    """How a text, or a number that is written so, may be written as a value of a datatype."""
+    if datatype in _UNMADE:
+        return ()
+    if datatype == XSD + "boolean":
+        return () if number else filter(None, [_TRUTHS.get(text.casefold())])
+    if datatype in NUMBERS:
+        plain = _plain(text) if number or WELL_FORMED[XSD + "decimal"](text) else text
+        return (plain, text) if number and datatype not in _BINARY else (text, plain)
+    if number:
+        return (_plain(text),)
+    told = tokens(text) if datatype in DATES else ()
+    if told and (told[0].start, told[-1].end) == (0, len(text)):
+        read = date_at(words_of_language(), told, text, 0)
+        return (text, read[0]) if read is not None and read[1] == len(told) else (text,)
+    return (text,)
+
+
+def _plain(number: str) -> str:
+    """A number without an exponent or idle zeros, where it has few digits so."""
+    try:
+        value = Decimal(number)
+    except InvalidOperation:  # an infinity, as XML Schema writes it, is none
+        return number
+    if not value.is_finite() or abs(value.adjusted()) > _DIGITS:
+        return number
+    return f"{int(value)}" if value == value.to_integral_value() else f"{value.normalize():f}"
+
+
+def _known(datatype: str) -> bool:
+    return datatype in WELL_FORMED or datatype in (XSD + "string", _LANGUAGE)
+
+
+def _compare_numbers(one: ox.Literal, other: ox.Literal) -> Likeness:
+    a, b = (literal.value.strip(_EDGES).replace("INF", "Infinity") for literal in (one, other))
+    if "NaN" in (a, b):
+        return "same" if a == b else "different"
+    binary = any(literal.datatype.value in _BINARY for literal in (one, other))
+    return "same" if Decimal(a) == Decimal(b) or (binary and float(a) == float(b)) else "different"
+
+
+def _compare_times(one: ox.Literal, other: ox.Literal) -> Likeness:
+    a, b = one.datatype.value, other.datatype.value
+    if a in _INSTANTS and b in _INSTANTS:
+        first, second = to_python(one), to_python(other)
+        if not isinstance(first, datetime.datetime) or not isinstance(second, datetime.datetime):
+            return "unsure"
+        if (first.tzinfo is None) == (second.tzinfo is None):
+            return "same" if first == second else "different"
+        return "unsure" if abs(first.replace(tzinfo=None) - second.replace(tzinfo=None)) <= 2 * _ZONES else "different"
+    first_day, second_day = _day(one), _day(other)
+    given = min(len(first_day), len(second_day))
+    if first_day[:given] != second_day[:given]:
+        return "different"
+    return "same" if a == b and len(set(canonical([one, other]))) == 1 else "unsure"
+
+
+def _day(literal: ox.Literal) -> list[str]:
+    """Year, month and day, as far as they are given."""
+    found = _dated(literal.value.strip(_EDGES))
+    return [] if found is None else [part for part in found.groups() if part is not None]
+
+
+class PredicateNames:
+    """The predicates that quads use or vocabularies declare, by their names; read again when the world changes."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._chunks = chunks
+        self._dictionary = dictionary
+        self._facts = Facts(connection, dictionary)
+
+    def of(self, name: str) -> list[ox.NamedNode]:
+        """The predicates that a name is of, in any case and without punctuation: "hasManager" is "has manager", too."""
+        known = self._connection.remembered("predicates by name", self._named)
+        return list(
+            dict.fromkeys(one for form in (normal(name), normal(words_of(name))) for one in known.get(form, ()))
+        )
+
+    def _named(self) -> dict[str, list[ox.NamedNode]]:
+        numbers = sorted(self._properties())
+        terms = self._dictionary.terms(numbers)
+        labels = self._facts.labels(self._chunks.policy, numbers)
+        found: dict[str, list[ox.NamedNode]] = {}
+        for number in numbers:
+            term = terms[number]
+            if isinstance(term, ox.NamedNode):
+                told = [words_of(term.value), *([labels[number].whole] if number in labels else [])]
+                for name in dict.fromkeys(map(normal, told)):
+                    found.setdefault(name, []).append(term)
+        return found
+
+    def _properties(self) -> set[int]:
+        """The predicates that quads use or vocabularies declare."""
+        statement = _SQL["predicates_after"]
+        found = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
+        statement = _SQL["quads_of_predicate"]
+        for iri, ends in _DECLARING.items():
+            for predicate in self._facts.numbers([iri]):
+                rows = self._connection.table(statement, statement.bind(predicate=predicate, graph=-1))
+                found.update(rows[:, list(ends)].ravel().tolist())
+        return found
 
 
 @dataclass

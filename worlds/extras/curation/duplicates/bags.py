@@ -8,10 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from worlds.core.quads.dictionary import Ids
-from worlds.extras.curation.columns.lists import Lists, Mask, code, firsts, place, spread, sums
-from worlds.extras.curation.columns.quad_columns import distinct
-from worlds.extras.curation.duplicates.nameindex import plain
-from worlds.extras.curation.duplicates.string_similarity import Shares
+from worlds.extras.curation.columns.quad_columns import Lists, Mask, code, distinct, firsts, place, spread, sums
+from worlds.extras.curation.duplicates.string_similarity import Shares, plain
 
 _READ = 1_500  # characters of a text whose words are read
 _CODE = 4  # characters of a word with figures that is a code

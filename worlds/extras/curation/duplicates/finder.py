@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pyoxigraph as ox
 from rdflib import URIRef
 
 from worlds.core.core import Core
@@ -16,11 +17,8 @@ from worlds.core.history.provenance import Provenance
 from worlds.core.history.scale import decided, learned
 from worlds.core.quads.dictionary import IRI, Ids
 from worlds.errors import ArgumentError
-from worlds.extras.curation.columns.axioms import Axioms
-from worlds.extras.curation.columns.lists import code, place
-from worlds.extras.curation.columns.quad_columns import NO_IDS, QuadTable, distinct
-from worlds.extras.curation.columns.vocabularies import OWL
-from worlds.extras.curation.duplicates.actions import PREDICATES, Action, Actions
+from worlds.extras.curation.columns.axioms import OWL, PART_OF, SKOS, Axioms
+from worlds.extras.curation.columns.quad_columns import NO_IDS, QuadTable, code, distinct, place
 from worlds.extras.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.extras.curation.duplicates.match_probability import Where, features, scores_of
 from worlds.extras.curation.duplicates.pairs import TEXTS_CODE, CandidatePairs, Pairs, Weights
@@ -29,7 +27,19 @@ from worlds.extras.curation.findings.findings import Finding, Findings
 from worlds.graph.records import Score
 from worlds.graph.terms import entity_of, format_term, listed, to_rdflib
 from worlds.sql import statements
+from worlds.sql.connection import Connection
 
+Action: TypeAlias = Literal["merge", "skos:exactMatch", "skos:closeMatch", "owl:sameAs", "different"]
+
+PREDICATES = {
+    "skos:exactMatch": SKOS + "exactMatch",
+    "skos:closeMatch": SKOS + "closeMatch",
+    "owl:sameAs": OWL + "sameAs",
+    "different": OWL + "differentFrom",
+}
+"""The predicate of the quad that an action adds; a merge adds none."""
+
+_SOURCES = statements("sources.sql")
 _SQL = statements("curation.sql")
 _SHOWN = 6  # values that are named for and against a pair
 _TELLING = np.array([0.0, 0.15, 0.15, 1.0, 0.0, 0.0, 0.0, 0.0])  # of a likeness's `apart`, to be told
@@ -46,6 +56,55 @@ _APART = (
 _ALONE = 0.49  # score, at most, of two that have one value in common and nothing else
 _UNLIKE = 0.2  # likeness of names that speaks for nothing
 _WEIGHTIEST = 3  # reasons in a sentence
+
+
+class Actions:
+    """The actions for pairs of entities, by their ids: `keep` decides the direction of all merges alike."""
+
+    def __init__(self, connection: Connection, table: QuadTable, entities: Ids, keep: object) -> None:
+        """`keep` is "links" (the entity that more links lead to stays), "older" (the entity that the world knew first),
+        or a term: the entity stays that the graph says something of, or that the scheme has."""
+        ids = np.unique(entities)
+        rows = np.flatnonzero(np.isin(table.subjects, ids))
+        owned = [graph for graph, _ in connection.rows(_SOURCES["owned"])]
+        self._owned = set(table.subjects[rows[np.isin(table.graphs[rows], owned)]].tolist())
+        self._schemes: dict[int, set[int]] = defaultdict(set)
+        for predicate in ("inScheme", "topConceptOf"):
+            concepts, schemes = table.pairs(SKOS + predicate)
+            of = np.isin(concepts, ids)
+            for concept, scheme in zip(concepts[of].tolist(), schemes[of].tolist(), strict=True):
+                self._schemes[concept].add(scheme)
+        upward = np.isin(table.predicates, table.ids(list(PART_OF)))
+        upward &= np.isin(table.subjects, ids) & np.isin(table.objects, ids)
+        self._above = set(zip(table.subjects[upward].tolist(), table.objects[upward].tolist(), strict=True))
+        self._since: dict[int, int] = {}
+        for subject, revision in zip(table.subjects[rows].tolist(), table.revisions[rows].tolist(), strict=True):
+            self._since[subject] = min(revision, self._since.get(subject, revision))
+        self._led: Counter[int] = Counter()
+        self._first: set[int] = set()
+        if isinstance(keep, str):
+            self._led.update(table.objects[np.isin(table.objects, ids)].tolist() if keep == "links" else ())
+        else:
+            named = 0 if isinstance(keep, ox.DefaultGraph) else table.id(getattr(keep, "value", ""))
+            self._first = set(table.subjects[rows[table.graphs[rows] == named]].tolist())
+            self._first |= {concept for concept, schemes in self._schemes.items() if named in schemes}
+
+    def directed(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """A pair with the entity first that stays, which no spelling decides; the older one where nothing else does."""
+        one, other = sorted(pair, key=lambda entity: (
+            entity not in self._first, -self._led[entity], self._since.get(entity, 0), entity,
+        ))  # fmt: skip
+        return one, other
+
+    def of(self, pair: tuple[int, int], *, same_name: bool, apart: bool) -> Action:
+        """The action for a pair; `apart` marks a pair that was decided to be two."""
+        one, other = pair
+        schemes = self._schemes.get(one, set()), self._schemes.get(other, set())
+        if apart or (one, other) in self._above or (other, one) in self._above:
+            return "different"
+        if schemes[0] and schemes[1] and not schemes[0] & schemes[1]:
+            return "skos:exactMatch" if same_name else "skos:closeMatch"
+        return "owl:sameAs" if self._owned & {one, other} else "merge"
 
 
 @dataclass(frozen=True, slots=True)

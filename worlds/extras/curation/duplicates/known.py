@@ -8,13 +8,21 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from worlds.core.quads.dictionary import LITERAL, Ids
-from worlds.extras.curation.columns.axioms import Axioms
-from worlds.extras.curation.columns.lists import Lists, code, firsts, numbers, parts, place
-from worlds.extras.curation.columns.quad_columns import NO_IDS, QuadTable, distinct, groups
-from worlds.extras.curation.columns.vocabularies import OWL, PART_OF, RDFS, TYPE
+from worlds.extras.curation.columns.axioms import OWL, PART_OF, RDFS, TYPE, Axioms
+from worlds.extras.curation.columns.quad_columns import (
+    NO_IDS,
+    Lists,
+    QuadTable,
+    code,
+    distinct,
+    firsts,
+    groups,
+    numbers,
+    parts,
+    place,
+)
 from worlds.extras.curation.duplicates.likeness import Names
-from worlds.extras.curation.duplicates.nameindex import NameIndex, folded
-from worlds.extras.curation.duplicates.string_similarity import Shares, Spellings
+from worlds.extras.curation.duplicates.string_similarity import NameIndex, Shares, Spellings, folded
 
 MOST_NAMES = 12  # of an entity that are compared
 _BEARERS, _IDENTIFIERS = 2.5, 10  # entities that have one identifier, on average, and identifiers that there are

@@ -10,8 +10,18 @@ import numpy as np
 
 from worlds.core.quads.dictionary import Ids
 from worlds.core.search.words import STOP_WORDS
-from worlds.extras.curation.columns.lists import Lists, Mask, code, firsts, numbers, parts, place, spread, sums
-from worlds.extras.curation.columns.quad_columns import distinct
+from worlds.extras.curation.columns.quad_columns import (
+    Lists,
+    Mask,
+    code,
+    distinct,
+    firsts,
+    numbers,
+    parts,
+    place,
+    spread,
+    sums,
+)
 from worlds.extras.curation.duplicates.string_similarity import Shares, Spellings
 
 _ALIKE = 0.72  # of two words that may be one

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.extras.curation.columns.lists import Mask, firsts, sums
+from worlds.extras.curation.columns.quad_columns import Mask, firsts, sums
 from worlds.extras.curation.duplicates.likeness import APART, INITIALS, JOINED, MORE, OTHER
 from worlds.extras.curation.duplicates.pairs import CandidatePairs, Weights
 from worlds.extras.curation.duplicates.string_similarity import Shares

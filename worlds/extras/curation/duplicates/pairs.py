@@ -9,8 +9,17 @@ import numpy as np
 
 from worlds.core.quads.dictionary import Ids
 from worlds.extras.curation.columns.axioms import Axioms
-from worlds.extras.curation.columns.lists import Mask, code, firsts, parts, place, spread, sums
-from worlds.extras.curation.columns.quad_columns import QuadTable, distinct
+from worlds.extras.curation.columns.quad_columns import (
+    Mask,
+    QuadTable,
+    code,
+    distinct,
+    firsts,
+    parts,
+    place,
+    spread,
+    sums,
+)
 from worlds.extras.curation.duplicates.bags import Bags, WordNumbers
 from worlds.extras.curation.duplicates.known import CAP, MOST_NAMES, KnownNames, KnownTypes, KnownValues
 from worlds.extras.curation.duplicates.likeness import JOINED, NameSimilarity

@@ -14,13 +14,11 @@ import numpy as np
 
 from worlds.core.quads.dictionary import IRI, LITERAL, Ids
 from worlds.core.quads.redirects import REDIRECTS
-from worlds.extras.curation.columns.axioms import Axioms
+from worlds.extras.curation.columns.axioms import OWL, RDFS, SKOS, TYPE, Axioms
 from worlds.extras.curation.columns.quad_columns import NO_IDS, Mask, QuadTable, distinct
-from worlds.extras.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.extras.curation.findings.declared import Declared
 from worlds.extras.curation.findings.findings import RawFinding, Severity
-from worlds.extras.curation.findings.met import CheckResult
-from worlds.extras.curation.findings.tidiness import Tidiness, spelling
+from worlds.extras.curation.findings.tidiness import CheckResult, Tidiness, spelling
 from worlds.graph.terms import RDF
 
 _VOCABULARIES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/ns/shacl#")

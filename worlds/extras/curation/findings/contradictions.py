@@ -13,10 +13,9 @@ import numpy as np
 from worlds.core.core import Core
 from worlds.core.quads.dataset import SHAPES_GRAPH
 from worlds.errors import ArgumentError, ShapesError
-from worlds.extras.conclusions.clashing import Clash, same
+from worlds.extras.conclusions.explaining import Clash, same
+from worlds.extras.curation.columns.axioms import OWL
 from worlds.extras.curation.columns.quad_columns import Mask, QuadTable, distinct
-from worlds.extras.curation.columns.vocabularies import OWL
-from worlds.extras.curation.findings.causes import told_causes
 from worlds.extras.curation.findings.declared import Declared
 from worlds.extras.curation.findings.findings import (
     CONTRADICTIONS,
@@ -26,6 +25,7 @@ from worlds.extras.curation.findings.findings import (
     RawFinding,
     Severity,
     kept,
+    told_causes,
 )
 from worlds.extras.curation.findings.suggested import Suggested
 from worlds.extras.facts.spans import REIFIES, Spans, Validity

@@ -12,10 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from worlds.core.quads.dictionary import LITERAL, Ids
-from worlds.extras.curation.columns.axioms import Axioms
+from worlds.extras.curation.columns.axioms import OWL, RDFS, Axioms
 from worlds.extras.curation.columns.quad_columns import Mask, QuadTable, distinct, groups, several
 from worlds.extras.curation.columns.values import LITERALS, ill_typed, is_of
-from worlds.extras.curation.columns.vocabularies import OWL, RDFS
 from worlds.extras.curation.findings.findings import RawFinding, Severity, listed
 from worlds.extras.curation.findings.hierarchies import Hierarchies
 from worlds.graph.lexical import canonical, is_by_value

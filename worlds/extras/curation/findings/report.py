@@ -10,10 +10,9 @@ from typing import Any
 from worlds.core.core import Core
 from worlds.core.history.history import Entry
 from worlds.extras.curation.columns.quad_columns import QuadTable
-from worlds.extras.curation.findings.causes import told_causes
 from worlds.extras.curation.findings.checks import Checks, of_entities
-from worlds.extras.curation.findings.findings import SEVERITIES, Cause, RawFinding, Severity
-from worlds.extras.curation.findings.met import CheckResult
+from worlds.extras.curation.findings.findings import SEVERITIES, Cause, RawFinding, Severity, told_causes
+from worlds.extras.curation.findings.tidiness import CheckResult
 from worlds.graph.records import Count, Record
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term

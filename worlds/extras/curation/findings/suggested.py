@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worlds.core.quads.dictionary import LITERAL, Ids
-from worlds.extras.curation.columns.axioms import Axioms
+from worlds.extras.curation.columns.axioms import OWL, RDFS, SKOS, Axioms
 from worlds.extras.curation.columns.quad_columns import QuadTable, distinct, groups
 from worlds.extras.curation.columns.values import DATES, NUMBERS, days, numbers, of_datatypes
-from worlds.extras.curation.columns.vocabularies import OWL, RDFS, SKOS
 from worlds.extras.curation.findings.findings import RawFinding, Severity, listed
 from worlds.graph.terms import RDF, local_name
 

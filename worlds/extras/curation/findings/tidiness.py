@@ -4,21 +4,47 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from worlds.core.quads.dictionary import LITERAL, Ids
+from worlds.extras.curation.columns.axioms import OWL, RDFS, SKOS, TYPE
 from worlds.extras.curation.columns.quad_columns import NO_IDS, QuadTable, distinct
-from worlds.extras.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.extras.curation.findings.findings import Severity
-from worlds.extras.curation.findings.met import CheckResult
 from worlds.graph.datatypes import BOUNDS, FORMS
 from worlds.graph.terms import XSD, local_name
 
 _STRINGS = ("string", "normalizedString", "token", "NMTOKEN", "Name", "NCName", "ENTITY", "ID", "IDREF")
 _XSD = {*FORMS, *BOUNDS, *_STRINGS, "QName", "NOTATION", "anyURI", "anySimpleType", "anyAtomicType"}
 _ABOVE = (RDFS + "subClassOf", SKOS + "broader")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check, as ids; `rows` are of triples, where these are at fault rather than entities."""
+
+    name: str
+    level: Severity
+    title: str
+    ids: Ids
+    query: str
+    rows: Sequence[int] = ()
+    groups: Sequence[Sequence[int]] = field(default=())  # entities that are at fault together
+    count: int = -1
+
+    @property
+    def total(self) -> int:
+        """The number of cases."""
+        return self.count if self.count >= 0 else len(self.groups) or len(self.rows) or len(self.ids)
+
+    def cases(self, table: QuadTable) -> set[tuple[int, ...]]:
+        """The cases as ids: each is an entity, entities that are at fault together, or a triple."""
+        if self.rows:
+            columns = (column[list(self.rows)].tolist() for column in (table.subjects, table.predicates, table.objects))
+            return set(zip(*columns, strict=True))
+        return set(map(tuple, map(sorted, self.groups))) or {(number,) for number in self.ids.tolist()}
 
 
 def spelling(iri: str) -> str:

@@ -1,25 +1,28 @@
-"""Compiles forms: what shapes declare first, then what an entity has, then what others of its classes have."""
+"""Forms: first what shapes declare, then what an entity has, then what others of its classes have."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.core.core import Core
 from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID
 from worlds.core.texts.profiles import words_of
-from worlds.extras.curation.forms.declared import PredicateDeclarations, applicable, declared
-from worlds.extras.curation.forms.form import Choice, Field, Form, Widget
-from worlds.extras.curation.forms.habits import Habit, habits
-from worlds.extras.entities.descriptions import Describer, Property
-from worlds.extras.shapes.data import ShapeTerms
+from worlds.extras.curation.forms.declared import Habit, PredicateDeclarations, applicable, declared, habits
+from worlds.extras.entities.descriptions import Describer, Property, Value
+from worlds.extras.shapes.paths import ShapeTerms
 from worlds.extras.shapes.world_validation import ShapeChecker
+from worlds.graph.records import Count, Iri, Node, Record, Score, Spare
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
 
+Widget: TypeAlias = Literal[
+    "text", "long text", "number", "boolean", "date", "moment", "year", "entity", "choice", "iri", "literal"
+]
+"""How a value is asked for. A moment is a date with a time, a literal has a datatype for which there is no widget."""
 _VALUES = 200  # of a field that are given
 _CHOICES = 500  # classes that one can choose from
 _LANGUAGES = 12
@@ -42,6 +45,65 @@ _WIDGETS: Mapping[str, Widget] = {
     XSD + "gYear": "year",
     XSD + "anyURI": "literal",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Record):
+    """A term that can be chosen, with its label."""
+
+    term: Node
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Record):
+    """A predicate of a form. `least` and `most` are the numbers of values that it takes, None for any number.
+
+    `datatype` and `languages` are those of its literals, the commonest first, `classes` those of the entities that are
+    its values. `choices` are the values that there are; where it is `closed`, a shape allows no others. `declared` says
+    that a shape has the field; otherwise `share` of the entities like this one have it, from 0 to 1. `problems` are the
+    messages of the violations of its values.
+    """
+
+    predicate: Iri
+    label: str
+    widget: Widget
+    least: Count = 0
+    most: int | None = None
+    help: Annotated[str | None, Spare] = None
+    datatype: Annotated[Iri | None, Spare] = None
+    languages: Annotated[tuple[str, ...], Spare] = ()
+    one_each: Annotated[bool, Spare] = False
+    classes: Annotated[tuple[Choice, ...], Spare] = ()
+    choices: Annotated[tuple[Choice, ...], Spare] = ()
+    closed: Annotated[bool, Spare] = False
+    pattern: Annotated[str | None, Spare] = None
+    minimum: Annotated[Node | None, Spare] = None
+    maximum: Annotated[Node | None, Spare] = None
+    default: Annotated[Node | None, Spare] = None
+    declared: bool = False
+    share: Annotated[Score | None, Spare] = None
+    values: tuple[Value, ...] = ()
+    count: Count = 0
+    problems: Annotated[tuple[str, ...], Spare] = ()
+
+
+@dataclass(frozen=True)
+class Form(Record):
+    """The fields of an entity, or of a new entity of some classes; fields declared by a shape come first.
+
+    `graph` is where most of what is said of such entities stands, None for the default graph. `revision` is the last
+    one of the world: a change that names it as its `base` is refused where the entity has changed since. `problems`
+    are violations that belong to no field.
+    """
+
+    iri: Iri | None
+    label: str | None
+    types: tuple[Choice, ...]
+    graph: Iri | None
+    revision: Count
+    fields: tuple[Field, ...]
+    problems: Annotated[tuple[str, ...], Spare] = ()
 
 
 class Forms:

@@ -1,4 +1,4 @@
-"""The rules by which links are missing: those that one rule explains are decided once, and the world keeps the rule."""
+"""Links that are missing, and the rules that explain several: each is decided once, and the world keeps the rule."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from worlds.core.history.scale import decided, learned
 from worlds.core.quads.dataset import LINKS_GRAPH
 from worlds.core.quads.dictionary import Dictionary
 from worlds.core.quads.rows import quads_of
-from worlds.extras.curation.linking.learning import Context, Way
-from worlds.extras.curation.linking.link import Example, Link
+from worlds.extras.curation.findings.findings import Finding
+from worlds.extras.curation.linking.implied_links import Context, Way
 from worlds.graph.longtexts import parse_all
+from worlds.graph.records import Count, Iri, Plain, Record, Score
 from worlds.graph.terms import format_term, quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -29,10 +30,57 @@ from worlds.sql.connection import Connection
 _SQL = statements("linking.sql")
 _COMMENT = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#comment")
 _ADDED = "A "  # a row of an RDF Patch that adds a quad
-
 LITERAL = "literal"
 """The first part of the context of a literal in the place of an entity; its predicate, and that of the link follow."""
 MOST = 3  # examples of a rule, and exceptions
+
+
+@dataclass(frozen=True, slots=True)
+class Example(Record):
+    """A link that a rule explains, or that is not there though the rule would have it, and the words that name it."""
+
+    subject: Iri
+    predicate: Iri
+    object: Plain
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Finding):
+    """A missing link, or all missing links that one rule explains, as a finding of the kind "link".
+
+    `add` has the quads, `remove` the literals in their place. `score` orders the links, and is no probability: how
+    surely the entity is meant, times how often a text that names such an entity so goes along with such a link. Of
+    several links it is the mean. `text` is what names the entity of the surest, from character `start` up to `end` of
+    the literal of `quads[0]`, and `sentence` the words around it.
+
+    `probability` is how likely it is by what the world decided of other links; None where it decided too few.
+
+    `rule` is the rule that explains the `count` links: of its `cases` the link exists in `support`. `examples` are the
+    first of the links, `exceptions` the first cases without one. With several links `add` has the rule as well:
+    accepting them lets the world follow it. `follows` says that it does already.
+    """
+
+    subject: Iri = None
+    predicate: Iri = None
+    object: Iri = None
+    text: str = ""
+    start: Count = 0
+    end: Count = 0
+    sentence: str = ""
+    rule: Iri | None = None
+    support: Count = 0
+    cases: Count = 0
+    count: Count = 1
+    examples: tuple[Example, ...] = ()
+    exceptions: tuple[Example, ...] = ()
+    follows: bool = False
+    probability: Score | None = None
+
+    @property
+    def links(self) -> tuple[tuple[Any, ...], ...]:
+        """The quads of the links, without that of the rule."""
+        return tuple(quad for quad in self.add if str(quad[3]) != LINKS_GRAPH.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,8 @@ from worlds.core.search.words import STOP_WORDS
 from worlds.core.texts.profiles import words_of
 from worlds.errors import ArgumentError
 from worlds.extras.curation.findings.findings import Findings
-from worlds.extras.curation.linking.implied_links import LinkConclusions
-from worlds.extras.curation.linking.learning import Context, Learnt, Naming, Way
-from worlds.extras.curation.linking.link import Link
-from worlds.extras.curation.linking.link_rules import LITERAL, MOST, Borne, Case, LinkGrouping, RawLink
+from worlds.extras.curation.linking.implied_links import Context, Learnt, LinkConclusions, Naming, Way
+from worlds.extras.curation.linking.link_rules import LITERAL, MOST, Borne, Case, Link, LinkGrouping, RawLink
 from worlds.extras.curation.linking.links import Disambiguation, Linker, is_text, is_vocabulary, sentence
 from worlds.extras.entities.gazetteer import Span, Word, words
 from worlds.extras.entities.limits import check_limit

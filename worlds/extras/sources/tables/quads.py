@@ -1,4 +1,4 @@
-"""Rows as N-Triples, by a mapping: what a loader reads like any other file."""
+"""Rows as N-Triples, by a mapping, and the links of names that mean no entity for sure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ import mmap
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import numpy as np
+import pyoxigraph as ox
 
+from worlds.core.history.dry_runs import Trial
+from worlds.core.quads.dictionary import Dictionary
+from worlds.core.quads.patterns import Patterns
 from worlds.extras.sources.tables.mapping import HASH, Among, Column, TableMapping, placed, read_mapping, required_names
 from worlds.extras.sources.tables.rows import Cell, Table
 from worlds.graph.datatypes import checker
 from worlds.graph.rdf_sources import Input
-from worlds.graph.terms import XSD
+from worlds.graph.terms import XSD, GraphName
 
 _CHUNK = 200  # rows that are passed on together
 _SHARED = 1 << 16  # bytes of what is told
@@ -36,6 +40,13 @@ _bad_iri = re.compile(r'[\x00-\x20<>"{}|^`\\]').search
 
 Resolve = Callable[[str, Among], str | None]
 """The IRI of the entity of one of some classes that a name means, None where that is not sure."""
+Row = tuple[Sequence[Cell], str | None, list[list[str]], str | None]
+"""The cells of a row, its IRI, the values of each column as N-Triples, and what does not fit."""
+_Lines = Callable[[str, Sequence[Cell], int], Iterator[str]]
+_FIELDS = {"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
+           "HH": "%H", "mm": "%M", "ss": "%S", "%": "%%"}  # fmt: skip
+_fields = re.compile("|".join(_FIELDS)).sub  # of several at a place, the longest
+_CANDIDATES = 3
 
 
 class RowNotes:
@@ -185,10 +196,6 @@ def triples(table: Table, mapping: TableMapping, told: RowNotes, resolve: Resolv
     told.end()
 
 
-Row = tuple[Sequence[Cell], str | None, list[list[str]], str | None]
-"""The cells of a row, its IRI, the values of each column as N-Triples, and what does not fit."""
-
-
 def first_rows(
     path: Path, given: Mapping[str, Any], prefixes: Mapping[str, str], resolve: Resolve, most: int
 ) -> tuple[list[str], list[Row]]:
@@ -282,9 +289,6 @@ def _filler(template: str, of: Mapping[str, int]) -> Callable[[Sequence[Cell], i
         return made
 
     return fill
-
-
-_Lines = Callable[[str, Sequence[Cell], int], Iterator[str]]
 
 
 def _writer(column: Column, of: Mapping[str, int], told: RowNotes, resolve: Resolve | None) -> _Lines:
@@ -418,11 +422,30 @@ def _lexical(column: Column) -> Callable[[str], str | None]:
     return lambda text: text
 
 
-_FIELDS = {"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
-           "HH": "%H", "mm": "%M", "ss": "%S", "%": "%%"}  # fmt: skip
-_fields = re.compile("|".join(_FIELDS)).sub  # of several at a place, the longest
-
-
 def strptime_of(form: str) -> str:
     """A date format of CSVW (Unicode TR35's letters) as strptime's."""
     return _fields(lambda found: _FIELDS[found[0]], form)
+
+
+class Resolving(Protocol):
+    """Gives a `Resolution`; see `Resolver.resolve`."""
+
+    def __call__(self, name: str, *, context: None, graphs: None, limit: int, types: object, where: object) -> Any: ...  # noqa: D102
+
+
+def unsure_links(
+    told: Iterable[RowNotes], graph: GraphName, dictionary: Dictionary, patterns: Patterns, resolve: Resolving
+) -> Iterator[Trial]:
+    """For each name that stayed a text and may mean an entity: the likeliest in its place, in every row that has it."""
+    for predicate, among, name in (one for table in told for one in table.unsure_names()):
+        found = resolve(name, context=None, graphs=None, limit=_CANDIDATES, **among._asdict()).candidates
+        if not found:
+            continue
+        held = patterns.matching((None, ox.NamedNode(predicate), ox.Literal(name)), graph)
+        (entity,) = dictionary.find([ox.NamedNode(str(found[0].iri))])
+        if not len(held) or entity is None:
+            continue
+        linked = held.copy()
+        linked[:, 2] = np.int64(entity)
+        likely = ", ".join(f"{one.label or one.iri} <{one.iri}> {one.confidence:.2f}" for one in found)
+        yield Trial(linked, held, f"{name!r} in a table may mean {likely}", "name", found[0].confidence)
