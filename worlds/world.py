@@ -5,44 +5,37 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-import pyoxigraph as ox
-
+from worlds.core.core import Core
 from worlds.core.embedders import Embedder, resolve_embedder
 from worlds.core.file import opening
 from worlds.core.history.history import Moment
 from worlds.core.history.writer import Progress as Progress
-from worlds.core.quads.dataset import default_graph, own_named
-from worlds.core.quads.dictionary import Dictionary
-from worlds.core.quads.namespaces import listed
-from worlds.core.sparql.copied import CopiedIndex, EarlierIndex
-from worlds.core.sparql.index import PLACES, SparqlIndex
-from worlds.core.sparql.index import Progress as Built
-from worlds.core.sparql.patterns import SubjectPatterns
-from worlds.core.sparql.queries import Queries
-from worlds.core.views.copied import Copies, ViewCopy
-from worlds.core.views.dataset import Dataset, DatasetIndex, DatasetPatterns, IndexNotes
-from worlds.core.views.scope_writes import ScopedWriter
-from worlds.core.views.seen import SeenCore, UnseenError
-from worlds.core.views.slice import Slice, ViewConnection
-from worlds.core.views.view import View
-from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
+from worlds.core.sparql.index import PLACES
+from worlds.core.views.copied import Copies
+from worlds.errors import WorldsError
+from worlds.extras.facts.times import moment, now
 from worlds.extras.remote.address import is_address
-from worlds.graph.search.rewriting import mentions_search
 from worlds.graph.targets import file_name
-from worlds.rooms.forwarding import Forwarding
+from worlds.looks.look import Look
 from worlds.sql.connection import Connection
 from worlds.sql.drivers import SQLITE
-from worlds.verbs.concluding import Concluding, concluding_slice
-from worlds.verbs.refusing import OUTSIDE, refuse, refuse_past
+from worlds.verbs.invocation import verb
+from worlds.verbs.knowing import Knowing
+from worlds.verbs.querying import Querying
+from worlds.verbs.reading import ReadingVerbs
+from worlds.verbs.remembering import Remembering
+from worlds.verbs.searching import Searching
+from worlds.verbs.settings import SettingVerbs
+from worlds.verbs.writing import QuadLike as QuadLike
+from worlds.verbs.writing import WritingVerbs
 
 if TYPE_CHECKING:
+    from worlds.core.views.view import View
     from worlds.extras.conclusions.ruling import Rules
     from worlds.extras.remote.status import Replica
-    from worlds.graph.query.results import Solutions, Triples
     from worlds.graph.terms import GraphName
     from worlds.rooms.curation import CurationRoom
     from worlds.rooms.entities import EntitiesRoom
@@ -54,25 +47,11 @@ if TYPE_CHECKING:
     from worlds.rooms.shapes import ShapesRoom
     from worlds.rooms.sources import SourcesRoom
 
-from worlds.extras.conclusions.following import Conclusions
-from worlds.extras.facts.spans import Validity
-from worlds.extras.facts.times import in_calendar, moment
-from worlds.verbs.invocation import verb
-from worlds.verbs.knowing import Knowing
-from worlds.verbs.querying import Querying
-from worlds.verbs.reading import ReadingVerbs
-from worlds.verbs.remembering import Remembering
-from worlds.verbs.searching import Searching
-from worlds.verbs.settings import SettingVerbs
-from worlds.verbs.writing import QuadLike as QuadLike
-from worlds.verbs.writing import WritingVerbs
-
 SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
 """The endings of a world's file name, where its name has to identify it."""
 _SCOPES = 16  # that a world keeps, the newest
 _SETTINGS = ("created", "history_from", "purges", "term_removals", "policy", "default_graph", "embedder")
 """The rows of the table meta that a revision's world depends on."""
-_Scopes: TypeAlias = "dict[tuple[GraphName, ...], ScopedWorld]"
 
 
 def open(
@@ -153,10 +132,10 @@ def open(
     )  # fmt: skip
 
 
-def _opened(connection: Connection, *known: Any, **options: Any) -> World:
+def _opened(connection: Connection, embedder: Embedder | None, **options: Any) -> World:
     """The world of a connection, which is closed where it is none."""
     try:
-        return World(connection, *known, **options)
+        return World(Core(connection, embedder, now=now, **options), Look())
     except BaseException:
         connection.close()
         raise
@@ -277,18 +256,47 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         read the world's own database, queries its index; all else copies the scope into memory when it is first read.
         ValueError where no graph is named.
         """
-        return self._only(self._names(graphs))
+        return self._look.only(self._look.names(graphs))  # type: ignore[no-any-return]
 
-    def _only(self, names: tuple[GraphName, ...]) -> World:
-        """The scope of some graphs."""
+    # -- other looks at it, which are kept ------------------------------------------------------------------------
+
+    @cached_property
+    def _scopes(self) -> dict[tuple[GraphName, ...], World]:
+        return {}
+
+    def _scope(self, names: tuple[GraphName, ...]) -> World:
+        """The scope of some graphs, of the newest scopes that were asked for."""
+        from worlds.looks.scope import Scope
+
         with self._core.connection.lock:
             found = self._scopes.pop(names, None)
             if found is None or found._core.connection.closed:
-                found = ScopedWorld(self, names)
+                found = Scope(self, names).open()
             self._scopes[names] = found  # the newest last
             while len(self._scopes) > _SCOPES:
                 del self._scopes[next(iter(self._scopes))]
         return found
+
+    @cached_property
+    def _copies(self) -> Copies[World]:
+        """The worlds of other times."""
+        return Copies(self._core.connection, self._past, self._settings)
+
+    def _past(self, view: View) -> World:
+        from worlds.looks.past import Past
+
+        return Past(self, view).open()  # type: ignore[no-any-return]
+
+    def _settings(self) -> object:
+        """The settings that a revision's world depends on besides the revision: forgotten history, policy, prefixes."""
+        return tuple(map(self._core.connection.meta, _SETTINGS)), self._core.namespaces.declared
+
+    @cached_property
+    def _concluded(self) -> World:
+        """The world with its conclusions."""
+        from worlds.looks.entailment import Entailed
+
+        return Entailed(self._look.concluding()).open()  # type: ignore[no-any-return]
 
     def _beside(self, path: str, *, make: bool) -> World:
         own = self._core.connection
@@ -308,19 +316,6 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         made._core.running = self._core.running
         return made
 
-    @property
-    def _view(self) -> View:
-        """How the world is looked at."""
-        return View() if self._memory is None else View(graphs=(ox.NamedNode(str(self._memory.graph)),))
-
-    @cached_property
-    def _copies(self) -> Copies[CopiedWorld]:
-        return Copies(self._core.connection, lambda view: CopiedWorld(self, view), self._settings)
-
-    def _settings(self) -> object:
-        """The settings that a revision's world depends on besides the revision: forgotten history, policy, prefixes."""
-        return tuple(map(self._core.connection.meta, _SETTINGS)), self._core.namespaces.declared
-
     @verb
     def at(self, revision: Moment) -> World:
         """The world as it was after a revision, or at a time, with its history until then, which can only be read.
@@ -331,8 +326,7 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         file, which is made when it is first needed, and gone with the process; the last three are kept. `close` gives
         a copy back, also at the end of `with`; the next call makes it again. Errors are those of `diff`.
         """
-        with self._core.connection.snapshot():
-            return self._copies.of(View(revision=self._core.history.check(revision)))
+        return self._look.at(revision)  # type: ignore[no-any-return]
 
     @verb
     def as_of(self, time: object) -> World:
@@ -344,9 +338,7 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         month or a day is its beginning. It is a copy of the file, gone with the process; the last three are kept.
         `w.at(revision).as_of(time)` is what the file held then of that time.
         """
-        found = self._copies.of(View(time=moment("time", time, self._validity.zone)))
-        with found._core.connection.snapshot():  # what the world knows now
-            return found
+        return self._look.as_of(moment("time", time, self._validity.zone))  # type: ignore[no-any-return]
 
     @property
     def entailed(self) -> World:
@@ -357,37 +349,16 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         The first reading copies the file and adds the conclusions, at some 100,000 a second. `close` gives the copy
         back; the next call makes it again.
         """
-        return self._with_conclusions
-
-    def _require(self, what: str) -> None:
-        """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
-
-    def _names(self, graphs: object) -> tuple[GraphName, ...]:
-        """The graphs of a scope, each once, in one order."""
-        names = sorted({self._core.namespaces.graph(graph) for graph in listed(graphs)}, key=str)
-        if not names:
-            raise ValueError("a scope needs at least one graph")
-        return tuple(names)
-
-    @property
-    def _written(self) -> Connection:
-        """The connection by which it is written."""
-        return self._core.connection
-
-    @cached_property
-    def _scopes(self) -> _Scopes:
-        return {}
-
-    @cached_property
-    def _with_conclusions(self) -> World:
-        return EntailedWorld(self, View(entailed=True))
+        return self._look.entailed  # type: ignore[no-any-return]
 
     @verb
     def close(self) -> None:
         """Close the file. All writes are kept; a second call does nothing."""
         self._copies.close()
-        if "_with_conclusions" in self.__dict__:
-            self._with_conclusions.close()
+        if "_concluded" in self.__dict__:
+            self._concluded.close()
+        if not self._look.close():
+            return
         with self._core.connection.lock, contextlib.suppress(WorldsError):
             self._core.sparql.close()
         if "_memories" in self.__dict__:
@@ -404,7 +375,7 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
         self.close()
 
     def __repr__(self) -> str:
-        return f"<World {self.path}>"
+        return f"<World {self.path}{self._look.words}>"
 
     def __len__(self) -> int:
         """The number of quads."""
@@ -412,220 +383,6 @@ class World(SettingVerbs, Searching, Querying, Knowing, Remembering, ReadingVerb
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world
-
-
-class ScopedWorld(Forwarding, World):  # type: ignore[misc]  # the verbs that it forwards take any options
-    """A world seen through some of its graphs; made by `World.only`. It reads its slice, and writes to the world."""
-
-    _connection: ViewConnection
-    _world: World
-    _entire = False
-
-    def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
-        connection = ViewConnection(world.path, world.driver)
-        connection.lock = world._core.connection.lock  # else each waits for the other one
-        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
-        self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
-        self._world = world
-        self._graphs = graphs
-        self._slice = self._cut(connection)
-        self._core.gate.slice = True
-        self._core.namespaces.home = self._slice.single
-        self._core.writer = ScopedWriter(world._core, self._core, self._slice)
-
-    def _require(self, what: str) -> None:
-        if what in OUTSIDE or what.startswith("setting "):
-            refuse(what)
-
-    def _cut(self, connection: ViewConnection) -> Slice:
-        given = self._graphs, lambda id: self._world._proposals.get(id), self._seen
-        return Slice(self._world._core, self._core, connection, *given)
-
-    @property
-    def _written(self) -> Connection:
-        return self._world._written
-
-    def at(self, revision: Moment) -> World:
-        """The scope as it was after a revision; see `World.at`."""
-        with self._core.connection.snapshot():
-            number = self._core.history.check(revision)
-        return self._world.at(number)._only(self._graphs)
-
-    def as_of(self, time: object) -> World:
-        """The quads that held at a time, in these graphs; see `World.as_of`."""
-        return self._world.as_of(time)._only(self._graphs)
-
-    def __repr__(self) -> str:
-        names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self._graphs)
-        return f"<World {self.path}, only {', '.join(names)}>"
-
-    @property
-    def _view(self) -> View:
-        """How the world is looked at."""
-        return replace(self._world._view, graphs=self._graphs)
-
-    @cached_property
-    def _with_conclusions(self) -> World:
-        return EntailedWorld(ConcludingScope(self._world, self._graphs), View(entailed=True))
-
-    def only(self, *, graphs: object) -> World:
-        """The part of this scope that has these graphs alone. ReadOnlyError for a graph outside of it."""
-        names = self._names(graphs)
-        if not all(map(self._slice.has, names)):
-            raise ReadOnlyError("this would read a graph outside of the scope", kind="scope")
-        return self._world._only(names)
-
-    @cached_property
-    def _seen(self) -> SeenCore | None:
-        """The scope in its world's own database; None for one of the world's own graphs."""
-        possible = SeenCore.possible(self._graphs)
-        return SeenCore(self._world._core, self._graphs, self._patterns) if possible else None
-
-    def _patterns(self, seen: SeenCore) -> SubjectPatterns:
-        own = self._core.subject_patterns
-        if not Dataset.possible(self._graphs):
-            return own
-        return DatasetPatterns(DatasetIndex(self._world._core, self._core, seen), own, seen)
-
-    @cached_property
-    def _dataset(self) -> Dataset | None:
-        """The scope as a dataset of its world's index; None for one of many graphs."""
-        if self._seen is None or not Dataset.possible(self._graphs):
-            return None
-        return Dataset(self._world._core, self._core, self._seen)
-
-    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
-        if self._dataset is not None:
-            found = self._dataset.answer(text, lambda known: self._query(text, known=known, **how), progress)
-            if found is not None:
-                return found
-        return super()._answer(text, progress, **how)
-
-    def _sight(self) -> World | None:
-        if self._seen is None or self._core.connection.in_transaction or not self._seen.clear:
-            return None
-        return self._there
-
-    @cached_property
-    def _there(self) -> World:
-        assert self._seen is not None
-        return SeenWorld(self, self._seen)
-
-    def _listed(self, revision: Moment) -> int:
-        """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
-        with self._core.connection.snapshot():
-            revision = self._core.history.check(revision)
-            if revision in self._slice.partial:
-                raise ReadOnlyError(f"revision {revision} touched graphs outside of the scope, too", kind="scope")
-            if revision and not self._core.history.numbered([revision]):
-                raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
-        return revision
-
-
-class SeenWorld(World):
-    """A scope in its world's own database, of which verbs that read are asked; made by a `ScopedWorld`."""
-
-    _entire = False
-
-    def __init__(self, scope: ScopedWorld, core: SeenCore) -> None:
-        self._scope = scope
-        self._core = core
-        self._validity, self._conclusions = Validity(core), Conclusions(core)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise UnseenError(name)
-
-    @property
-    def _view(self) -> View:
-        """How the world is looked at."""
-        return self._scope._view
-
-    def _require(self, what: str) -> None:
-        self._scope._require(what)
-
-
-class CopiedWorld(World):
-    """A world of another time, which can only be read; made by `World.at` and `World.as_of`."""
-
-    _connection: ViewConnection
-    _entire = False
-
-    def __init__(self, world: World, view: View) -> None:
-        connection = ViewConnection(world.path, world.driver)
-        index = partial(self._index, world, view)
-        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index=index)
-        self._core.search_defaults, self._core.running = world._core.search_defaults, world._core.running
-        self._base = world
-        self._own = view
-        self._copy = self._copied(connection)
-
-    def _copied(self, connection: ViewConnection) -> Any:
-        return ViewCopy(self._base._core, self._core, connection, self._own, self._taking)
-
-    def _index(self, world: World, view: View, connection: Connection, dictionary: Dictionary) -> SparqlIndex:
-        core = world._core
-        if view.revision is None:
-            return CopiedIndex(connection, dictionary, core.sparql)
-        known = core.dictionary, core.sparql, core.history
-        return EarlierIndex(connection, dictionary, *known, view.revision, self._taking)
-
-    def _taking(self) -> None:
-        self._base._copies.fill(self)
-
-    @property
-    def _view(self) -> View:
-        """How the world is looked at."""
-        given = {name: value for name, value in asdict(self._own).items() if value is not None and value is not False}
-        return replace(self._base._view, **given)
-
-    def _require(self, what: str) -> None:
-        refuse_past(what)
-
-    def at(self, revision: Moment) -> World:
-        """The world as it was after an earlier revision; see `World.at`."""
-        if self._own.time is None:
-            return super().at(revision)
-        return self._base.at(revision)._copies.of(View(time=self._own.time))
-
-    def as_of(self, time: object) -> World:
-        """The quads that held at another time; see `World.as_of`."""
-        return super().as_of(time) if self._own.time is None else self._base.as_of(time)
-
-    @cached_property
-    def _aside(self) -> Queries:
-        """Answers queries without the copy."""
-        own = self._core
-        return own.asking(Queries, self._base._core, own.sparql, IndexNotes(own, own.sparql.store))
-
-    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
-        if self._own.time is not None or mentions_search(text):
-            return super()._answer(text, progress, **how)
-        base = self._base
-        query = self._query(text, known=(base._core.namespaces.prefixes, default_graph(base._core.connection)), **how)
-        return super()._answer(text, progress, **how) if own_named(query) else self._aside.answer(query, progress)
-
-    def close(self) -> None:
-        """Give the copy back; the next call makes it again."""
-        self._copies.close()
-        self._copy.forget()
-
-    def __repr__(self) -> str:
-        view = self._own
-        when = f"as of {in_calendar(view.time or 0)}" if view.revision is None else f"at revision {view.revision}"
-        return f"<World {self.path} {when}>"
-
-
-class ConcludingScope(ScopedWorld):
-    """A scope that keeps the conclusions from its quads, for `World.entailed`."""
-
-    _seen = None
-
-    def _cut(self, connection: ViewConnection) -> Slice:
-        return concluding_slice(self._world, self, connection, self._graphs)
-
-
-class EntailedWorld(Concluding, CopiedWorld):
-    """A world with its conclusions, which can only be read; made by `World.entailed`."""
 
 
 def connection_of(world: World) -> Connection:

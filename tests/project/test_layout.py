@@ -51,7 +51,7 @@ OPEN_TO_DOORS = {
     "worlds.extras.remote",
     "worlds.core.search.options",
     "worlds.settings",
-    "worlds.verbs.concluding.answering",  # with conclusions or without, as the policy has it
+    "worlds.looks.look.answering",  # with conclusions or without, as the policy has it
     "worlds.verbs.table",
     "worlds.verbs.verb",
     "worlds.world",

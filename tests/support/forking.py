@@ -57,7 +57,7 @@ _IMPORTED = (
     "worlds.doors.server.workers.template",
     "worlds.extras.conclusions.ruling",
     "worlds.extras.entities.disambiguation",
-    "worlds.verbs.concluding",
+    "worlds.looks.entailment",
     "worlds.world",
 )
 

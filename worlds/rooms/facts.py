@@ -300,7 +300,7 @@ class FactsRoom(Room):
         message = "what has come due is carried out" if message is None else message
         with (
             self._world._ownership.lifted(),
-            self._world._whole._ownership.lifted(),
+            self._look.whole._ownership.lifted(),
             self._core.writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing,
         ):
             due = self._world._validity.due(present())

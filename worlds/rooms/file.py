@@ -31,7 +31,7 @@ class FileRoom(Room):
     @property
     def view(self) -> View:
         """How the world is looked at: the graphs, the revision and the time that are seen."""
-        return self._world._view
+        return self._look.view
 
     @verb
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -41,6 +41,7 @@ class FileRoom(Room):
 
         OpenError if there is something at `path` already, or it cannot be written.
         """
+        self._look.require_whole("backup")
         backup(self._core.connection, file_name(path))
         self._world._memories.backup(file_name(path))
 

@@ -238,7 +238,7 @@ class ProposalsRoom(Room):
         known = [one for status in ("open", "rejected") for one in self.list(status=status)]
         seen = {_key(one.merged, one.added, one.removed) for one in known}
         waiting = {quad for one in known for quad in one.added}
-        graphs = self._world._view.names
+        graphs = self._look.view.names
         keeps = graphs is None or LINKS_GRAPH.value in graphs
         proposals: _Several = []
         for one in findings:

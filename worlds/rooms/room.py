@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from worlds.core.core import Core
+    from worlds.looks.look import Look
     from worlds.sql.connection import Connection
     from worlds.verbs.parts import Parts
 
@@ -22,8 +23,12 @@ class Room:
         self._core = world._core
 
     @property
+    def _look(self) -> Look:
+        return self._world._look
+
+    @property
     def _written(self) -> Connection:
-        return self._world._written
+        return self._look.written
 
     def _sight(self) -> Self | None:
         """The room of the world in which most verbs that read are asked first; None where it is this one."""
@@ -32,7 +37,7 @@ class Room:
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that the world's view does not allow."""
-        self._world._require(what)
+        self._look.require(what)
 
     def _through(self, graphs: object) -> Self:
         """The room of the world as seen through some of its graphs."""

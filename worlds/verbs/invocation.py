@@ -41,7 +41,8 @@ def verb(verb: V, room: str = "") -> V:
     about = VERBS[f"{room}.{method.__name__}" if room else method.__name__]
     reads = about.effect == "reads"
     if not reads:
-        method = allowed(about.name, retried(method) if about.retried else method)
+        method = allowed(about.name, method)
+        method = retried(method) if about.retried else method
     elif about.name not in AT_ONCE:
         method = stoppable(sighted(method) if about.name in SIGHTED else method)
     if about.options.get("graphs") is WITHIN:
@@ -56,16 +57,16 @@ def verb_of(room: str) -> Callable[[V], V]:
 
 def setting(method: F) -> F:
     """The setter of a setting of `World`, which a view refuses; a world on a server does it anew after a conflict."""
-    return allowed(f"setting {method.__name__}", retried(method))
+    return retried(allowed(f"setting {method.__name__}", method))
 
 
 def allowed(what: str, method: F) -> F:
-    """The method, refused with a ReadOnlyError where the world is a view that does not allow it."""
+    """The method as the world's look does it, or a ReadOnlyError where that does not allow it."""
 
     @functools.wraps(method)
     def asked(world: Any, *arguments: Any, **options: Any) -> Any:
         world._require(what)
-        return method(world, *arguments, **options)
+        return world._look.way(what, method)(world, *arguments, **options)
 
     return asked  # type: ignore[return-value]  # the same signature
 

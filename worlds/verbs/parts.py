@@ -9,26 +9,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from worlds.core.core import Core
-from worlds.core.embedders import Embedder
-from worlds.core.quads.dictionary import DEFAULT_GRAPH, Dictionary
-from worlds.core.sparql.index import Place, SparqlIndex
+from worlds.core.quads.dictionary import DEFAULT_GRAPH
 from worlds.errors import ReadOnlyError
 from worlds.extras.conclusions.following import Conclusions
 from worlds.extras.curation.linking.passages import PassageLinks
 from worlds.extras.facts.spans import Validity
-from worlds.extras.facts.times import now
 from worlds.extras.shapes.guard import Guard
 from worlds.extras.sources.store import Ownership, SourceStore
+from worlds.looks.look import Look
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
     from worlds.core.history.diff import Diff
-    from worlds.core.views.view import View
     from worlds.extras.conclusions.ruling import Rules
     from worlds.extras.curation.changing.entity_merge import EntityMerging
     from worlds.extras.curation.changing.proposals import Proposals
@@ -85,27 +82,18 @@ def part(home: str, *needs: str) -> Any:
 class Parts:
     """The parts of a world, which its verbs call."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        embedder: Embedder | None,
-        *,
-        demanded: bool,
-        vector_index: bool | Literal["auto"],
-        sparql_index: Place | Callable[[Connection, Dictionary], SparqlIndex],
-        search: Mapping[str, Any] | None = None,
-    ) -> None:
-        core = self._core = Core(
-            connection, embedder, demanded=demanded, vector_index=vector_index, sparql_index=sparql_index,
-            search=search, now=now,
-        )  # fmt: skip
+    def __init__(self, core: Core, look: Look) -> None:
+        """`look` says how the world of the `core` is looked at."""
+        self._core = core
         self._validity = Validity(core)
         self._conclusions = Conclusions(core)
-        self._ownership = Ownership(connection)
+        self._ownership = Ownership(core.connection)
         self._guard = Guard(core, lambda: self._shape_checker)
         self._passages = PassageLinks(core, lambda: self._linker)
         for extension in (self._validity, self._ownership, self._guard, self._conclusions, self._passages):
             core.register(extension)
+        self._look = look
+        look.begin(self)
 
     if TYPE_CHECKING:
 
@@ -121,26 +109,18 @@ class Parts:
         def proposals(self) -> Any:
             """`World.proposals`."""
 
-        @property
-        def _view(self) -> View:
-            """How the world is looked at."""
-
-        @property
-        def _written(self) -> Connection:
-            """The connection by which it is written."""
+    @property
+    def _written(self) -> Connection:
+        """The connection by which it is written."""
+        return self._look.written
 
     def _sight(self) -> Any:
         """The world in which most verbs that read are asked first; None where it is this one."""
-        return None
+        return self._look.sight
 
     def _through(self, graphs: object) -> Any:
         """The world as seen through some of its graphs."""
         return self.only(graphs=graphs)
-
-    @property
-    def _whole(self) -> Parts:
-        """The parts of the world that is written."""
-        return self
 
     @cached_property
     def _rules(self) -> Rules:
@@ -181,8 +161,6 @@ class Parts:
 
     _editing: Editing = part("sources.tables.export:Editing", "_tables")
 
-    _entire = True
-    """Whether it is a world as it is now, and not a view of one."""
     _memory: Memory | None = None
     """The memory whose world it is."""
 
@@ -196,7 +174,7 @@ class Parts:
         """The memory of a scope, for whoever sees this world; see `World.memory`."""
         if self._memory is not None:
             return self._memory.within(scope, self)
-        if not self._entire:
+        if not self._look.entire:
             raise ReadOnlyError(
                 "memories need the whole present world, not a part of it or an earlier state", kind="scope"
             )
@@ -208,7 +186,7 @@ class Parts:
 
     def _require(self, what: str) -> None:
         """Refuse, with a ReadOnlyError, a verb or a setting that this view does not allow."""
-        raise NotImplementedError
+        self._look.require(what)
 
     def _query(self, text: str, *, bindings: Mapping[str, object] | None, **how: Any) -> Query:
         """A query as this world asks it."""

@@ -24,7 +24,6 @@ from worlds.verbs.knowing import Knowing
 if TYPE_CHECKING:
     from worlds.core.quads.dataset import DefaultGraphSetting
     from worlds.core.sparql.explaining import QueryExplanation
-    from worlds.core.sparql.index import Progress as Built
     from worlds.graph.query.results import Solutions, Triples
 
 
@@ -75,7 +74,8 @@ class Querying(Knowing):
         how |= {"max_results": max_results, "max_memory": max_memory, "allow_network": allow_network}
 
         def ask(text: str, union: bool | None) -> Solutions | Triples | bool:
-            return self._answer(text, None if progress is None else partial(progress, "index"), union=union, **how)
+            told = None if progress is None else partial(progress, "index")
+            return self._look.answer(text, told, union=union, **how)
 
         if not repair:
             return ask(query, union)
@@ -100,10 +100,6 @@ class Querying(Knowing):
         """
         self._core.running.interrupt()
         self._core.connection.interrupt()
-
-    def _answer(self, text: str, progress: Built | None, **how: Any) -> Solutions | Triples | bool:
-        """The answer to a query, which is asked as `_query` has it."""
-        return self._core.queries.answer(self._query(text, **how), progress)
 
     @verb
     def explain(

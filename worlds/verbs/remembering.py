@@ -81,7 +81,7 @@ class Remembering(Parts):
         a tag of `revisions`. With `a` after `b`, it is what leads back. ValueError for an unknown revision, WorldsError
         for one before those that `revisions.prune` left.
         """
-        return self._core.history.diff(a, b)
+        return self._look.diff(a, b)
 
     @verb
     @rehearsable(Change)

@@ -31,10 +31,10 @@ from worlds.sql.connection import Connection
 
 
 class Copied(Protocol):
-    """A world of another time."""
+    """A world of another time, whose look has its copy."""
 
     _core: Core
-    _copy: Any
+    _look: Any
 
 
 W = TypeVar("W", bound=Copied)
@@ -79,7 +79,7 @@ class Copies(Generic[W]):
             others = [one for one in self._filled if one() not in (None, world)]
             old, self._filled = others[: 1 - _KEPT], [*others[1 - _KEPT :], weakref.ref(world)]
         for one in old:
-            if (there := one()) is not None and not there._copy.forget(wait=False):
+            if (there := one()) is not None and not there._look.copy.forget(wait=False):
                 self._filled.insert(0, one)  # it is being read
 
     def close(self) -> None:

@@ -366,6 +366,9 @@ class SeenCore(Core):
     def __getattr__(self, name: str) -> Any:
         raise UnseenError(name)
 
+    def register(self, extension: object) -> None:
+        """Nothing: what is written in a scope goes through its slice."""
+
     @staticmethod
     def possible(graphs: Sequence[GraphName]) -> bool:
         """Whether a scope may be read so."""

@@ -326,7 +326,7 @@ def opened(
     One that is made here, and holds nothing when an error ends the block, is removed again. With `dry_run`, none is
     made but in memory.
     """
-    from worlds.verbs.concluding import answering
+    from worlds.looks.look import answering
     from worlds.world import open as open_world
 
     if dry_run and create and not Path(path).exists():

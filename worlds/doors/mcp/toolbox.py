@@ -19,7 +19,7 @@ from worlds.doors.mcp.rendering import TermRenderer, TokenBudget
 from worlds.doors.server.problem_documents import Forbidden
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.extras.memory.names import seen_through
-from worlds.verbs.concluding import answering
+from worlds.looks.look import answering
 
 if TYPE_CHECKING:
     from worlds.world import World

@@ -30,7 +30,7 @@ _BULK = 20_000  # conclusions from which on making the indexes anew pays
 _FIRST = 1 << 29  # ids of concluded quads begin behind those of quads
 
 
-class Entailed(Slice):
+class EntailedCopy(Slice):
     """Keeps the database of a world with its conclusions in step with the `world` that they follow from."""
 
     def __init__(

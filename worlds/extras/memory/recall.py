@@ -96,7 +96,7 @@ class Recalling:
             return world
         beneath = Keeping(world).beneath(self._name.value)
         names = map(ox.NamedNode, sorted({*beneath, self._name.value}))
-        part = world._only(world._names([*names, SEEN]))
+        part = world._look.only(world._look.names([*names, SEEN]))
         part._memory, part._core.namespaces.home = self, self._name
         return part
 

@@ -46,7 +46,7 @@ class Guard(Extension):
         self._connection = core.connection
         self._dictionary = core.dictionary
         self._checker = checker
-        self._before = core.sparql.before
+        self._core = core
 
     @property
     def setting(self) -> GuardSetting:
@@ -136,7 +136,7 @@ class Guard(Extension):
         if found:
             kept = np.concatenate([removed[:, :3], written[~fresh, :3]])
             then = DataTriples(self._connection, terms, before=first_quad, more=kept)
-            with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
+            with self._core.sparql.before(written[fresh, :4], removed) if graph.asks else nullcontext():
                 known = Counter(Validator(graph, terms, then, ask, clock.look).touched(foci))
             found = list(_without(found, known))
         return checker.report(found, terms, new=True) if found else ValidationReport((), (), {})

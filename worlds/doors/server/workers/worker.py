@@ -34,7 +34,7 @@ from worlds.doors.server.workers.jobs import Job, load_jobs
 from worlds.errors import ArgumentError, EmbedderError, WorldsError
 from worlds.extras.memory.names import seen_through
 from worlds.extras.remote.status import replica_at
-from worlds.verbs.concluding import answering
+from worlds.looks.look import answering
 
 try:
     import resource

@@ -1,0 +1,1 @@
+"""How a world is looked at: one class of worlds, and what a view of one does differently."""
