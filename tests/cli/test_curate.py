@@ -47,8 +47,8 @@ def test_a_report_for_people_programs_and_ci(path: Path, tmp_path: Path) -> None
     assert json.loads(ok("curate report", path, "--json"))["counts"]["error"] == 0
     assert run("curate report", path, "--fail-on", "warning").exit_code == 1
     assert ok("curate report", path, "-f", "markdown").startswith("# Report")
-    assert not ok("curate report", path, "-f", "markdown", "-o", tmp_path / "report.md")
-    assert "## Entities without a label" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert not ok("curate report", path, "-f", "html", "-o", tmp_path / "report.html")
+    assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert run("curate report", path, "--fail-on", "no").exit_code == 2
     worlds.open(tmp_path / "empty.db", embedder=None).close()
     assert "nothing was found" in ok("curate report", tmp_path / "empty.db")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -136,9 +137,15 @@ def test_a_report_as_a_document() -> None:
     )
     assert json.loads(json.dumps(report.to_dict()))["checks"][0]["name"] == "ill-typed literal"
     assert "| error | 1 | literals that their datatype does not allow" in report.to_markdown()
+    page = report.to_html()
+    HTMLParser().feed(page)
+    assert "after revision 1, " in page
     assert (report.revision, report.to_dict()["revision"]) == (1, 1)
-    assert "after revision 1, " in report.to_markdown()
+    assert "<h1>Report on a &lt;b&gt;</h1>" in report.to_html("a <b>")
     assert report.to_markdown("kb").startswith("# Report on kb\n")
+    assert page.count("<svg") == 2
+    assert "http://www.w3.org/2001/XMLSchema#integer&gt;" in page or "xsd:integer" in page
+    assert "<script" not in page
     assert "1 literals" in str(report)
     assert str(report).startswith("error: 1 ")
 
@@ -175,7 +182,11 @@ def test_the_health_of_a_world_over_its_revisions() -> None:
                 assert before.curation.report().counts["warning"] - judged == point.counts["warning"]
         (cause,) = report.causes
         assert cause.count == 2
-        assert "## Causes of contradictions" in report.to_markdown()
+        page = report.to_html("kb")
+        HTMLParser().feed(page)
+        assert "Since revision 1" in page
+        assert page.count("<polyline") == 4
+        assert "Causes of contradictions" in page
         assert "(2 new)" in report.to_markdown()
         assert json.loads(json.dumps(report.to_dict()))["points"][0]["revision"] == 1
         for wrong in (-1, 101, True, "1"):
@@ -198,3 +209,4 @@ def test_a_world_without_anything() -> None:
         assert report.points == ()
         assert (report.counts, str(report)) == ({"error": 0, "warning": 0, "info": 0}, "nothing was found")
         assert not report.fails("info")
+        assert "Nothing was found of" in report.to_html()

@@ -48,7 +48,7 @@ class CurationRoom(Room):
         the union of all graphs). With `after`, a revision, such as that of the last report, `new` of a check is how
         many are found that were not there then; of shapes and duplicates it is None. With `points` the counts after so
         many earlier revisions are told, evenly apart; each takes as long as a report. `.fails("error")` says whether
-        there is anything so grave; `to_markdown()` and `to_dict()` give it as a document. All quads are
+        there is anything so grave; `to_markdown()`, `to_html()` and `to_dict()` give it as a document. All quads are
         read, in any graph but the world's own. Errors are those of `diff`.
         """
         if not is_whole(points) or points > _MOST_POINTS:

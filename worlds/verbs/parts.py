@@ -262,7 +262,7 @@ class Parts:
     def _nearest(self) -> Nearest:
         from worlds.extras.questions.nearest import Nearest
 
-        known = self._contexts.cosines, self._neighbours.known
+        known = self._contexts.cosines, self._neighbours.known, self._resolver.called
         return Nearest(self._core, lambda: self._questions.kept, self._answers, *known)
 
     @cached_property

@@ -121,12 +121,15 @@ def link_texts() -> None:
     """
 
 
-_FORMATS = ("table", "json", "markdown")
+_FORMATS = ("table", "json", "markdown", "html")
 _LEVELS = ("error", "warning", "info", "never")
+_DRAWN = 10  # points of a page
+_POINTS = f"{VERBS['curation.report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
 
 
 @command(
     "curation.report",
+    given("--points NUMBER", _POINTS, int, min=0, max=100),
     given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
     given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
     TARGET,
@@ -135,19 +138,21 @@ def report(world: World, asked: Any) -> None:
     """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found.
 
     $ worlds curate report kb.db --fail-on warning --after 12
-    $ worlds curate report kb.db -f markdown -o report.md
+    $ worlds curate report kb.db -f html -o report.html
     """
     for what, chosen, known in (("--fail-on", asked.fail_on, _LEVELS), ("--format", asked.format, _FORMATS)):
         if chosen not in known:
             raise ValueError(f"{what} must be one of {', '.join(known)}, not {chosen!r}")
     with waiting("reading"):
-        found = world.curation.report(points=asked.points, after=asked.after)
+        drawn = _DRAWN if asked.format == "html" else 0
+        found = world.curation.report(points=drawn if asked.points is None else asked.points, after=asked.after)
     if asked.json or asked.format == "json":
         text = dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n"
     elif asked.format == "table":
         text = f"{found}\n"
     else:
-        text = found.to_markdown(Path(asked.path).stem)
+        name = Path(asked.path).stem
+        text = found.to_markdown(name) if asked.format == "markdown" else found.to_html(name)
     if asked.target is not None:
         asked.target.write_text(text, encoding="utf-8")
     elif asked.format == "table" and not asked.json:

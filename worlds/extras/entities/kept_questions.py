@@ -55,10 +55,15 @@ class Difference(Record):
 
 @dataclass(frozen=True, slots=True)
 class NearQuestion(Record):
-    """A kept question near to one that is asked. `score`, from 0 to 1, is how near; `differs` are the parts that do."""
+    """A kept question near to one that is asked. `score`, from 0 to 1, is how near; `differs` are the parts that do.
+
+    `adapted` is its query with what was asked in the place of those parts, where the question is the same but for
+    these, and each is the exact name of one thing of the same sort.
+    """
 
     iri: Iri
     question: str
     query: str
     score: Score
     differs: tuple[Difference, ...] = ()
+    adapted: Annotated[str | None, Spare] = None

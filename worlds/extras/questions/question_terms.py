@@ -14,6 +14,7 @@ from worlds.core.core import Core
 from worlds.errors import QueryTimeout, WorldsError
 from worlds.extras.entities.kept_questions import Answer
 from worlds.extras.entities.mentions import MentionFinder
+from worlds.extras.entities.names import ways
 from worlds.extras.entities.schema import Schema
 from worlds.extras.questions.analysis import QuestionSpan, QuestionVocabulary, read, words_of_language
 from worlds.extras.questions.examples import form_of
@@ -73,6 +74,11 @@ class Answers:
             for (start, end), group in sorted(spans.items())
         )
         return [one for one in named if one[2]]
+
+    def literal(self, text: str) -> str | None:
+        """The one lexical form of the world's literals that is written as a text is, or as it is in other cases."""
+        found = [form for form in ways(text) if self._dictionary.literals(form)]
+        return text if text in found else found[0] if len(found) == 1 else None
 
     def kept(self, text: str, iri: Any) -> Answer | None:
         """The result of a kept question's query, within limits and without network; None where it fails.

@@ -22,7 +22,7 @@ export function questionForm({ use, current }) {
       const { answer, near = [] } = await get("brief", { q: question, budget: SHORT });
       const rows = [
         answer && row(answer.told ? "Kept query of this question" : "The kept query finds nothing", answer.query),
-        ...near.map((one) => row(`Kept: ${one.question}`, one.query, differences(one))),
+        ...near.map((one) => row(`Kept: ${one.question}`, one.adapted ?? one.query, differences(one))),
       ].filter(Boolean);
       put(found, rows.length ? h("ul", null, rows) : hint("No query is kept for it. Write one below, and keep it for whoever asks next."), keep(question));
     } catch (error) {
@@ -34,9 +34,9 @@ export function questionForm({ use, current }) {
     return h("li", null, quiet({ onclick: () => use(query) }, name), remark && aside(` ${remark}`));
   }
 
-  function differences({ differs }) {
+  function differences({ differs, adapted }) {
     const parts = differs.map(({ words, asked }) => (asked ? `${words} → ${asked}` : words));
-    return parts.length ? `differs: ${parts.join("; ")}` : null;
+    return parts.length ? `${adapted ? "with" : "differs:"} ${parts.join("; ")}` : null;
   }
 
   function keep(question) {

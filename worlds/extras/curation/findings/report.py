@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ from worlds.graph.terms import format_term
 _EXAMPLES = 5
 _LONGEST = 120  # characters of an example
 _CAUSES = 10  # that a document tells
+_COLOURS = {"error": "#c0392b", "warning": "#d68910", "info": "#2471a3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,114 @@ class WorldReport(Record, Tabular, Sequence[Check]):
         for one in found:
             lines += [f"## {one.title.capitalize()}", "", "```sparql", one.query, "```", ""]
         return "\n".join(lines)
+
+    def to_html(self, name: str = "") -> str:
+        """One page, which needs nothing else: charts as SVG, the table, and the queries; `name` is the world's."""
+        found = [one for one in self if one.count]
+        rows = "".join(
+            f'<tr><td class="{one.level}">{one.level}</td><td class="n">{one.count:,}{_new(one)}</td>'
+            f"<td>{html.escape(one.title)}<details><summary>query</summary><pre>{html.escape(one.query)}</pre></details>"
+            f"</td><td>{'<br>'.join(html.escape(example) for example in one.examples)}</td></tr>"
+            for one in found
+        )
+        clean = ", ".join(html.escape(one.title) for one in self if not one.count)
+        return _PAGE.format(
+            title=html.escape(f"Report on {name}" if name else "Report"),
+            read=self._read(),
+            quads=f"{self.quads:,}",
+            entities=f"{self.entities:,}",
+            levels=_bars([(level, level, count) for level, count in self.counts.items()]),
+            chart=_bars([(one.title, one.level, one.count) for one in found]),
+            over=_over(self.points),
+            causes=_causes(self.causes[:_CAUSES]),
+            rows=rows,
+            clean=f"<p>Nothing was found of: {clean}.</p>" if clean else "",
+        )
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222 }}
+table {{ border-collapse: collapse; width: 100% }} summary {{ cursor: pointer; color: #666 }} .n {{ text-align: right }}
+td, th {{ border-bottom: 1px solid #ddd; padding: .4rem; text-align: left; vertical-align: top }}
+td {{ overflow-wrap: anywhere }} td:first-child {{ white-space: nowrap }}
+pre {{ white-space: pre-wrap; font-size: 12px }}
+.error {{ color: #c0392b }} .warning {{ color: #b9770e }} .info {{ color: #2471a3 }}
+</style></head><body>
+<h1>{title}</h1><p>{quads} quads, {entities} entities, {read}.</p>
+{levels}
+{over}
+{causes}
+<h2>What was found</h2>
+{chart}
+<table><thead><tr><th>level</th><th>count</th><th>what</th><th>examples</th></tr></thead><tbody>{rows}</tbody></table>
+{clean}
+</body></html>
+"""
+
+
+def _bars(bars: Sequence[tuple[str, str, int]]) -> str:
+    """A bar chart as SVG: (name, level, count) a bar."""
+    most = max((count for *_, count in bars), default=0) or 1
+    height = 24 * len(bars) + 4
+    drawn = "".join(
+        f'<g transform="translate(0 {24 * place})"><text x="440" y="16" text-anchor="end">{html.escape(name)}</text>'
+        f'<rect x="450" y="3" height="17" width="{max(400 * count / most, 1 if count else 0):.1f}"'
+        f' fill="{_COLOURS[level]}"/><text x="{456 + 400 * count / most:.1f}" y="16">{count:,}</text></g>'
+        for place, (name, level, count) in enumerate(bars)
+    )
+    label = "; ".join(f"{name}: {count}" for name, _, count in bars)
+    return (
+        f'<svg role="img" aria-label="{html.escape(label)}" viewBox="0 0 960 {height}" width="960" height="{height}"'
+        f' font-size="13" style="max-width: 100%">{drawn}</svg>'
+    )
+
+
+def _over(points: Sequence[ReportPoint]) -> str:
+    """The counts over the revisions as lines of an SVG, each level scaled to its own most, and the quads."""
+    if len(points) < 2:
+        return ""
+    series = [("quads", "#7f8c8d", [point.quads for point in points])]
+    series += [(level, _COLOURS[level], [point.counts[level] for point in points]) for level in SEVERITIES]
+    first, last = points[0].revision, points[-1].revision
+    drawn = ""
+    for place, (name, colour, counts) in enumerate(series):
+        top, most = 60 * place + 6, max(*counts, 1)
+        at = [
+            (100 + 700 * (point.revision - first) / (last - first), top + 40 - 36 * count / most)
+            for point, count in zip(points, counts, strict=True)
+        ]
+        drawn += (
+            f'<text x="90" y="{top + 26}" text-anchor="end">{name}</text>'
+            f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="'
+            + " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+            + '"/>'
+            + "".join(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>revision {point.revision:,}'
+                f"{'' if point.time is None else f', {point.time:%Y-%m-%d %H:%M}'}: {count:,} {name}</title></circle>"
+                for (x, y), point, count in zip(at, points, counts, strict=True)
+            )
+            + f'<text x="812" y="{top + 26}">{counts[0]:,} → {counts[-1]:,}</text>'
+        )
+    height = 60 * len(series)
+    return (
+        f"<h2>Since revision {first:,}</h2><p>Counts of all checks but shapes and duplicates.</p>"
+        f'<svg role="img" aria-label="counts after revisions {first} to {last}" viewBox="0 0 960 {height}" width="960"'
+        f' height="{height}" font-size="13" style="max-width: 100%">{drawn}</svg>'
+    )
+
+
+def _causes(causes: Sequence[Cause]) -> str:
+    """The common causes of contradictions, each with some of them below it."""
+    if not causes:
+        return ""
+    items = "".join(
+        f"<li>{html.escape(one.message)}<details><summary>findings</summary>"
+        + "<br>".join(map(html.escape, one.findings))
+        + "</details></li>"
+        for one in causes
+    )
+    return f"<h2>Causes of contradictions</h2><ol>{items}</ol>"
 
 
 def _new(one: Check) -> str:
