@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
                     shutil.rmtree(left, ignore_errors=True)
             tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp("-worlds", dir=_MEMORY)
             config.stash[_IN_MEMORY] = True
+        # A model's threads wait by spinning, which takes the time of xdist's other worker.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
         os.environ["WORLDS_CACHE"] = tempfile.mkdtemp(prefix="worlds-cache-")
         # Nor is any test changed by the settings of whoever runs it.
         os.environ["XDG_CONFIG_HOME"] = os.environ["WORLDS_CACHE"]

@@ -31,6 +31,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """N-Triples enough for a load of seconds."""
     file = tmp_path_factory.mktemp("many") / "many.nt"
     with file.open("w") as out:
-        for number in range(50_000):
+        for number in range(30_000):
             out.write(f'<http://example.org/{number}> <http://example.org/p> "text number {number} of many words" .\n')
     return file

@@ -237,7 +237,12 @@ def test_a_reader_that_is_gone_already_is_no_error(made: Path, words: tuple[str,
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize(
-    "module", ["typer", "rich.text", "worlds.doors.cli.ask", "numpy", "pyoxigraph", "worlds.core.search.engine"]
+    "module",
+    [
+        *("typer", "numpy"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("rich.text", "worlds.doors.cli.ask", "pyoxigraph")),
+        pytest.param("worlds.core.search.engine", marks=pytest.mark.long),
+    ],
 )
 def test_ctrl_c_while_something_is_imported(made: Path, module: str) -> None:
     code = f"""

@@ -44,7 +44,7 @@ def expect_followed(world: worlds.World, name: str = "rdfs+") -> None:
     assert len(list(rows)) == len({(one.subject, one.predicate, one.object) for one in expected})
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_it_is_in_step_through_every_view(seed: int) -> None:
     draw = random.Random(seed)
     with worlds.open(":memory:", embedder=None) as world:
@@ -59,7 +59,7 @@ def test_it_is_in_step_through_every_view(seed: int) -> None:
             assert written(world.entailed.only(graphs=["default", f"{T}g1"])) == written(scope.entailed)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_difference_has_what_follows(seed: int) -> None:
     draw = random.Random(seed)
     with worlds.open(":memory:", embedder=None) as world:

@@ -46,13 +46,13 @@ def generations(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 @pytest.mark.parametrize("place", _PLACES)
-def test_it_is_in_step_in_every_process(tmp_path: Path, place: Any, seed: int) -> None:
+def test_it_is_in_step_in_every_process(tmp_path: Path, place: Any, seed: int, long: bool) -> None:
     draw = random.Random(seed)
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
         world.add([*quads(draw, 30), *_NUMBERS])
         world.rules.use("rdfs+")
-    for _ in range(4):
+    for _ in range(4 if long else 2):
         with worlds.open(path, embedder=None, sparql_index=place) as world, worlds.open(path, embedder=None) as other:
             expect_indexed(world)
             for _ in range(3):

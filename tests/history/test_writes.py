@@ -82,8 +82,8 @@ def many_quads(count: int, *, first: int = 0) -> bytes:
 def test_a_bulk_load_is_whole_or_nothing(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         with pytest.raises(worlds.ParseError) as caught:
-            world.load(many_quads(21_000) + b"<oops", format="nt")
-        assert caught.value.line == 21_001
+            world.load(many_quads(1_000) + b"<oops", format="nt")
+        assert caught.value.line == 1_001
         with rolled_back(world):
             world.load(many_quads(21_000), format="nt")
             assert len(world.search("20999", mode="text")) == 1
@@ -93,14 +93,14 @@ def test_a_bulk_load_is_whole_or_nothing(path: Path) -> None:
         change = world.load(many_quads(21_000), format="nt")
         assert (change.added, change.chunks) == (21_000, 21_000)
         assert len(queried(world)) == 21_000
-        change = world.load(many_quads(42_000, first=1_000), format="nt")  # more than there was
+        change = world.load(many_quads(22_500, first=20_500), format="nt")  # more than there was
         assert (change.added, change.chunks) == (22_000, 22_000)
-        change = world.load(many_quads(10_000, first=40_000), format="nt", mode="replace")
-        assert (change.added, change.removed) == (7_000, 40_000)
-        assert revisions(world) == [(1, 21_000, 0), (2, 22_000, 0), (3, 7_000, 40_000)]
-        assert {str(quad.subject)[1:-1] for quad in exported(world)} == {f"{EX}s{n}" for n in range(40_000, 50_000)}
-        assert len(world) == len(queried(world)) == 10_000
-        assert len(world.search("39999 40000 49999", mode="text")) == 2
+        change = world.load(many_quads(2_000, first=42_000), format="nt", mode="replace")
+        assert (change.added, change.removed) == (1_000, 42_000)
+        assert revisions(world) == [(1, 21_000, 0), (2, 22_000, 0), (3, 1_000, 42_000)]
+        assert {str(quad.subject)[1:-1] for quad in exported(world)} == {f"{EX}s{n}" for n in range(42_000, 44_000)}
+        assert len(world) == len(queried(world)) == 2_000
+        assert len(world.search("41999 42000 43999", mode="text")) == 2
         assert problems(world) == []
 
 

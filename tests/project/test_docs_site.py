@@ -46,13 +46,13 @@ WITHOUT_SIGNATURES = f"""
 INHERIT: {ROOT / "mkdocs.yml"}
 docs_dir: {DOCS}
 hooks: [{DOCS / "generate.py"}]
-plugins: [search]
+plugins: []
 """
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """The site, with --long built as a user would build it; else without the signatures and docstrings of Python."""
+    """The site, with --long built as a user would build it; else without Python's signatures and a search index."""
     for name in ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name}, of the extra docs, is not installed")
