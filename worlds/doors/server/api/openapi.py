@@ -10,7 +10,7 @@ from typing import Any
 from worlds.doors import version
 from worlds.doors.server.api.operation import JSON, Operation
 from worlds.doors.server.api.operations import operations
-from worlds.doors.server.api.parameters import MOST_VALUES, Parameter
+from worlds.doors.server.api.parameters import TEXTS, Parameter
 from worlds.doors.server.api.schemas import SCHEMAS
 from worlds.doors.server.problem_documents import PROBLEM
 
@@ -154,18 +154,15 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_VALUES}
-
-
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": parameter.name, "in": parameter.where, "description": parameter.help}
     if parameter.required or parameter.where == "path":
         shown["required"] = True
-    schema = _schema(parameter)
+    schema = parameter.json_schema
     if parameter.kind in ("json", "numbers"):
         shown["content"] = {JSON: {"schema": schema}}
     elif parameter.kind == "texts":
-        shown |= {"schema": _TEXTS, "style": "form", "explode": True}
+        shown |= {"schema": TEXTS, "style": "form", "explode": True}
     else:
         shown["schema"] = schema
     if parameter.example is not None:
@@ -176,33 +173,10 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 def _fields(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for parameter in parameters:
-        schema = _schema(parameter)
+        schema = parameter.json_schema
         if not parameter.required:
             schema = {"anyOf": [schema, {"type": "null"}]}
         properties[parameter.name] = {**schema, "description": parameter.help}
     shown = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [parameter.name for parameter in parameters if parameter.required]
     return {**shown, "required": required} if required else shown
-
-
-def _schema(parameter: Parameter) -> dict[str, Any]:
-    """The JSON schema of a parameter's values."""
-    least, most = parameter.least, parameter.most
-    if parameter.schema is not None:
-        return dict(parameter.schema)
-    if parameter.kind == "texts":
-        return {"anyOf": [{"type": "string"}, _TEXTS]}
-    if parameter.kind == "numbers":
-        return {"type": "array", "items": {"type": "number"}}
-    types = {"text": "string", "json": "object", "revision": ["string", "integer"]}
-    shown: dict[str, Any] = {"type": types.get(parameter.kind, parameter.kind)}
-    if parameter.choices:
-        shown["enum"] = list(parameter.choices)
-    if parameter.kind in ("integer", "number"):
-        shown |= {} if least is None else {"minimum": least}
-        shown |= {} if most is None else {"maximum": most}
-    elif parameter.kind == "text" and most is not None:
-        shown["maxLength"] = most
-    if isinstance(parameter.default, bool | float | int | str):
-        shown["default"] = parameter.default
-    return shown

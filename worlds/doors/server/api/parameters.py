@@ -32,6 +32,8 @@ _DIGITS = 100  # of a whole number
 _DEEPEST = 32  # objects and lists within each other; what is much deeper cannot be handed to a worker
 MOST_VALUES = 1000
 """Texts of one list, such as `types`."""
+TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_VALUES}
+_KINDS = {"text": "string", "json": "object", "revision": ["string", "integer"]}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _EXPECTED: Mapping[Kind, str] = {
     "text": "a text",
@@ -69,32 +71,39 @@ class Parameter(Option):
             bounds = f" from {self.least:,}" + (" on" if self.most is None else f" to {self.most:,}")
         return _EXPECTED[self.kind] + bounds
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema of its values."""
+        if self.schema is not None:
+            return dict(self.schema)
+        if self.kind == "texts":
+            return {"anyOf": [{"type": "string"}, TEXTS]}
+        if self.kind == "numbers":
+            return {"type": "array", "items": {"type": "number"}}
+        shown: dict[str, Any] = {"type": _KINDS.get(self.kind, self.kind)}
+        if self.choices:
+            shown["enum"] = list(self.choices)
+        if self.kind in ("integer", "number"):
+            bounds = {"minimum": self.least, "maximum": self.most}
+            shown |= {name: bound for name, bound in bounds.items() if bound is not None}
+        elif self.kind == "text" and self.most is not None:
+            shown["maxLength"] = self.most
+        if isinstance(self.default, bool | float | int | str):
+            shown["default"] = self.default
+        return shown
+
     def check(self, value: Any) -> Any:
-        """The value; Problem if it is not of the kind."""
-        if self.kind == "number" and _is_number(value):
-            value = float(value)
-        fitting = {
-            "text": isinstance(value, str),
-            "integer": isinstance(value, int) and not isinstance(value, bool),
-            "number": isinstance(value, float) and math.isfinite(value),
-            "boolean": isinstance(value, bool),
-            "texts": isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value)),
-            "json": fits(value, self.schema or _OBJECT),
-            "revision": isinstance(value, str | int) and not isinstance(value, bool),
-            "numbers": isinstance(value, list) and all(map(_is_number, value)),
-        }[self.kind]
-        if fitting and self.choices:
-            fitting = value in self.choices
-        if fitting and self.kind in ("integer", "number"):
-            fitting = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
-        if not fitting:
-            raise HttpProblem(f"{self.name} must be {self.expects()}, not {_shown(value)}")
+        """The value; Problem if it is not as the schema says, or is too long."""
         if isinstance(value, (str, list)) and self.most is not None and len(value) > self.most:
             raise HttpProblem(f"{self.name} is longer than {self.most:,}")
         own = [value] if self.kind == "texts" and self.schema is None else ()
         lists = value.values() if isinstance(value, dict) else own
         if any(isinstance(item, list) and len(item) > MOST_VALUES for item in lists):
             raise HttpProblem(f"{self.name} has more than {MOST_VALUES:,} values")
+        if self.kind == "number" and _is_number(value):
+            value = float(value)
+        if not fits(value, self.json_schema):
+            raise HttpProblem(f"{self.name} must be {self.expects()}, not {_shown(value)}")
         return [value] if self.kind == "texts" and isinstance(value, str) else value
 
     def parse(self, texts: Sequence[str]) -> Any:
@@ -120,11 +129,11 @@ class Parameter(Option):
         return self.check(value)
 
 
-_OBJECT = {"type": "object"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
+    "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
     "null": (type(None),),
@@ -133,8 +142,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether JSON is as a schema says, by the words of JSON Schema that the parameters use."""
-    if "oneOf" in schema:
-        return any(fits(value, one) for one in schema["oneOf"])
+    if forms := schema.get("oneOf", schema.get("anyOf")):
+        return any(fits(value, one) for one in forms)
     if "type" in schema:
         names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
         kinds = [kind for name in names for kind in _TYPES[name]]
@@ -148,7 +157,9 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         strange = more is False and not value.keys() <= known.keys()
         there = value.keys() >= set(schema.get("required", ())) and not strange
         return there and all(fits(part, known.get(name, {})) for name, part in value.items())
-    return value in schema.get("enum", (value,)) and ("minimum" not in schema or value >= schema["minimum"])
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        return False
+    return value in schema.get("enum", (value,)) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -287,6 +298,7 @@ def _shown(value: object) -> str:
 
 # --- the parameters of a verb ---------------------------------------------------------------------------------------
 
+_OBJECT = {"type": "object"}
 _QUADS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _NQUADS = {"kind": "texts", "schema": _QUADS, "also": "N-Quads, as a text or a list of texts."}
 _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
