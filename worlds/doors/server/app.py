@@ -16,18 +16,18 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from worlds.doors.server import page
 from worlds.doors.server.api import handlers as api
 from worlds.doors.server.api.operations import operations
 from worlds.doors.server.configuration import ServerSettings
 from worlds.doors.server.hosting import Hosting
-from worlds.doors.server.http.access import Access, HostCheck
+from worlds.doors.server.http.access import Access, Checks, host_check
 from worlds.doors.server.http.base import Server
 from worlds.doors.server.http.logs import REQUEST_ID, RequestLog
 from worlds.doors.server.http.metrics import Metrics
-from worlds.doors.server.http.request_limits import BodyLimit, RateLimit, RequestLimits
+from worlds.doors.server.http.request_limits import BodyLimit, RequestLimits
 from worlds.doors.server.keys import keys_of
 from worlds.doors.server.problem_documents import ErrorAnswers, MethodNotAllowed, NotFound
 from worlds.doors.server.protocols import graphstore, reconciliation
@@ -72,9 +72,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
             Middleware(RequestLog, metrics=metrics),
             *_cors(settings.cors),
             Middleware(ErrorAnswers),
-            Middleware(HostCheck, settings=settings),
-            Middleware(PathCheck),
-            Middleware(RateLimit, limits=limits, access=access),
+            Middleware(Checks, checks=[host_check(settings), _check_path, partial(limits.check, access)]),
             Middleware(BodyLimit, settings=settings),
         ],
         exception_handlers=_RAISED,
@@ -117,24 +115,14 @@ def _cors(origins: Sequence[str]) -> list[Middleware]:
     ]
 
 
-class PathCheck:
-    """Refuses addresses in which a slash is encoded, but for where names of entities and graphs have them: once it is
+def _check_path(scope: Scope) -> None:
+    """Refuse addresses in which a slash is encoded, but for where names of entities and graphs have them: once it is
     decoded, it would be one that parts the names of worlds and of what they have.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] == "http":
-            path = scope["raw_path"].lower()
-            named = _NAMED_BY_PATH.match(path)
-            if b"%2f" in path[: named.end() if named else None]:
-                raise NotFound(
-                    "there is nothing at this address: %2F is allowed in the IRI of an entity or a graph only"
-                )
-        await self.app(scope, receive, send)
+    path = scope["raw_path"].lower()
+    named = _NAMED_BY_PATH.match(path)
+    if b"%2f" in path[: named.end() if named else None]:
+        raise NotFound("there is nothing at this address: %2F is allowed in the IRI of an entity or a graph only")
 
 
 # --- routes -----------------------------------------------------------------------------------------------------------

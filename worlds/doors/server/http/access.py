@@ -6,7 +6,7 @@ import base64
 import binascii
 import ipaddress
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -141,23 +141,29 @@ def _refuse_other_origins(request: Request) -> None:
         raise Forbidden("a page of another origin must send a bearer token to write")
 
 
-class HostCheck:
-    """Refuses requests for other host names, against DNS rebinding (a foreign name bound to this address).
+class Checks:
+    """Refuses requests by functions that raise a Problem."""
 
-    Addresses can't be bound anew, so any is taken.
-    """
-
-    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+    def __init__(self, app: ASGIApp, *, checks: Sequence[Callable[[ASGIScope], None]]) -> None:
         self.app = app
-        self._names = {"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)}
+        self._checks = checks
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
         if scope["type"] == "http":
-            self._check(scope)
+            for check in self._checks:
+                check(scope)
         await self.app(scope, receive, send)
 
-    def _check(self, scope: ASGIScope) -> None:
+
+def host_check(settings: ServerSettings) -> Callable[[ASGIScope], None]:
+    """The check that refuses other host names, against DNS rebinding (a foreign name bound to this address).
+
+    Addresses can't be bound anew, so any is taken.
+    """
+    names = {"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)}
+
+    def check(scope: ASGIScope) -> None:
         given = [value for name, value in scope["headers"] if name == b"host"]
         if len(given) != 1:
             raise HttpProblem("a request needs exactly one Host header")
@@ -169,8 +175,10 @@ class HostCheck:
             strange, host = True, ""
         if strange:
             raise HttpProblem("the Host header is not a host and a port")
-        if host not in self._names and not host.endswith(".localhost") and not _is_address(host):
+        if host not in names and not host.endswith(".localhost") and not _is_address(host):
             raise WrongHost(f"{host!r} is not a name of this server: add it by --host-name or server.hosts")
+
+    return check
 
 
 def _is_address(host: str) -> bool:

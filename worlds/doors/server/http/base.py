@@ -92,6 +92,12 @@ class Server:
         request.state.world = ref
         return ref
 
+    def allowed(self, request: Request, level: Level) -> WorldRef:
+        """The world that the request names, if the caller has a level there: errors as `world` and `require`."""
+        world = self.world(request)
+        self.require(request, level, world.name)
+        return world
+
     def beside(self, request: Request, names: Iterable[str]) -> dict[str, Path]:
         """Other worlds than the request's, by their names. Errors as `world` and `require`."""
         own = self.world(request).name

@@ -70,6 +70,14 @@ class RequestLimits:
             if not self._of[client]:
                 del self._of[client]
 
+    def check(self, access: Access, scope: ASGIScope) -> None:
+        """Count a request of its client: of each key, else of each address."""
+        if not scope["path"].startswith(_FREE):
+            request, key = Request(scope), None
+            with contextlib.suppress(Unauthorized):
+                key = access.principal(request).key
+            self.count(network(request.client.host if request.client else "") if key is None else f"key {key}")
+
     def count(self, client: str) -> None:
         """Count a request of a client; TooMany where it has had its share."""
         if not self._rate:
@@ -84,28 +92,6 @@ class RequestLimits:
             self._metrics.rate_limited.inc()
             wait = (1 - tokens) / self._rate
             raise TooMany(f"more than {self._burst:g} requests a minute", retry_after=int(wait) + 1)
-
-
-class RateLimit:
-    """Counts the requests of each client: of each key, else of each address."""
-
-    def __init__(self, app: ASGIApp, *, limits: RequestLimits, access: Access) -> None:
-        self.app = app
-        self._limits = limits
-        self._access = access
-
-    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] == "http" and not scope["path"].startswith(_FREE):
-            self._limits.count(self._client(Request(scope)))
-        await self.app(scope, receive, send)
-
-    def _client(self, request: Request) -> str:
-        with contextlib.suppress(Unauthorized):
-            principal = self._access.principal(request)
-            if principal.key is not None:
-                return f"key {principal.key}"
-        return network(request.client.host if request.client is not None else "")
 
 
 class BodyLimit:

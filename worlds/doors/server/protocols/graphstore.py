@@ -54,8 +54,7 @@ def routes() -> list[Route]:
 async def read(request: Request) -> Response:
     """GET and HEAD."""
     server = server_of(request)
-    world = server.world(request)
-    server.require(request, "read", world.name)
+    world = server.allowed(request, "read")
     stream, leaving = await begun(
         server,
         request,
@@ -75,28 +74,20 @@ async def read(request: Request) -> Response:
 
 async def put(request: Request) -> Response:
     """Replace a graph."""
-    world = _writable(request)
+    world = server_of(request).allowed(request, "write")
     made = await _write(request, world, _named(request, world), replace=True)
     return Response(status_code=201 if made else 204)
 
 
 async def post(request: Request) -> Response:
     """Add to a graph; to one of a new name if the request names none."""
-    world = _writable(request)
+    world = server_of(request).allowed(request, "write")
     new = "path" not in request.path_params and not _given(request)
     graph = f"{world.base}/graphs/{uuid.uuid4()}" if new else _named(request, world)
     made = await _write(request, world, graph, replace=False)
     if new and graph is not None:
         return Response(status_code=201, headers={"Location": graph})
     return Response(status_code=201 if made else 204)
-
-
-def _writable(request: Request) -> WorldRef:
-    """The request's world, if the client may write to it: known before the body is read."""
-    server = server_of(request)
-    world = server.world(request)
-    server.require(request, "write", world.name)
-    return world
 
 
 async def _write(request: Request, world: WorldRef, graph: str | None, *, replace: bool) -> bool:
@@ -119,7 +110,7 @@ async def _write(request: Request, world: WorldRef, graph: str | None, *, replac
 
 async def delete(request: Request) -> Response:
     """Delete a graph."""
-    world = _writable(request)
+    world = server_of(request).allowed(request, "write")
     await server_of(request).write(
         request, "delete_graph", graph=_named(request, world), conditions=_conditions(request)
     )

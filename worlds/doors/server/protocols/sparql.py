@@ -58,8 +58,7 @@ class ProtocolRequest:
 async def sparql(request: Request) -> Response:
     """Answer a request of the protocol."""
     server = server_of(request)
-    world = server.world(request)
-    server.require(request, "read", world.name)
+    world = server.allowed(request, "read")
     endpoint = f"{world.base}/sparql"
     accept = accepted(request)
     operation = await operation_of(request)
@@ -145,7 +144,7 @@ async def operation_of(request: Request) -> ProtocolRequest | None:
     if kind is None:
         raise UnsupportedType(f"the Content-Type of a body must be one of {', '.join((_FORM, *_DIRECT))}")
     if kind == "update":
-        server_of(request).require(request, "write", server_of(request).world(request).name)
+        server_of(request).allowed(request, "write")
     if any(name in ("query", "update") for name, _ in parameters):
         raise HttpProblem(f"the {kind} is the body, so the address has none")
     guest = server_of(request).access.principal(request).key is None

@@ -49,23 +49,6 @@ __all__ = ["JobError", "Pool", "Stream"]
 _log = logging.getLogger("worlds.doors.server")
 
 
-class Stream:
-    """The result of a streaming job: its `head`, and, when it is iterated over, the bytes, piece by piece."""
-
-    def __init__(self, run: _Run, head: dict[str, Any]) -> None:
-        self._run = run
-        self.head = head
-
-    @property
-    def killed(self) -> asyncio.Event:
-        """Is set when the job was stopped, whether or not anybody reads on."""
-        return self._run.worker.killed
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (kind_body := await self._run.next())[0] == DATA:
-            yield kind_body[1]
-
-
 class Pool:
     """Worker processes for one server. `start` it, and `stop` it in the end."""
 
@@ -150,9 +133,8 @@ class Pool:
         async with self._run(job, world, **how) as run:
             kind, body = await run.next()
             assert kind == HEAD, f"{job} does not stream"
-            head = unpacked(body)
-            assert isinstance(head, dict)
-            yield Stream(run, head)
+            run.head = unpacked(body)
+            yield run
 
     @contextlib.asynccontextmanager
     async def alone(self, world: Path, *, timeout: float) -> AsyncIterator[None]:
@@ -223,7 +205,7 @@ class Pool:
         client: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
-    ) -> AsyncIterator[_Run]:
+    ) -> AsyncIterator[Stream]:
         group = self._writers if write else self._readers
         key = _key(world)
         request = Request(job, key, dict(arguments), (SLOW_CLIENT + 2) * timeout, scope)
@@ -236,7 +218,7 @@ class Pool:
             if write:
                 await stack.enter_async_context(self._locked(world, timeout))
             begin = partial(group.begin, request, began + timeout, guest=guest, client=client)
-            run = _Run(job, begin, group.release, await begin(), timeout, began)
+            run = Stream(job, begin, group.release, await begin(), timeout, began)
             stack.push_async_callback(run.release)
             try:
                 yield run
@@ -249,7 +231,7 @@ class Pool:
                     task.add_done_callback(self._finishing.discard)
 
     @staticmethod
-    async def _finish(run: _Run, seconds: float, stack: AsyncExitStack) -> None:
+    async def _finish(run: Stream, seconds: float, stack: AsyncExitStack) -> None:
         """Wait for the end of a job whose caller has left, or kill it."""
         async with stack:
             await run.finish(seconds)
@@ -267,8 +249,11 @@ class Pool:
                 group.tend()
 
 
-class _Run:
-    """A job that a worker does, and the time that it has left."""
+class Stream:
+    """A job that a worker does, and the time that it has left.
+
+    Of a job that streams it has the `head`, and gives the bytes, piece by piece, when it is iterated over.
+    """
 
     def __init__(
         self,
@@ -289,6 +274,16 @@ class _Run:
         self._last = began + SLOW_CLIENT * timeout
         self._patience: asyncio.TimerHandle | None = None
         self.ended = False  # the worker is free again, or dead
+        self.head: Any = None
+
+    @property
+    def killed(self) -> asyncio.Event:
+        """Is set when the job was stopped, whether or not anybody reads on."""
+        return self.worker.killed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (kind_body := await self.next())[0] == DATA:
+            yield kind_body[1]
 
     async def next(self) -> tuple[bytes, bytes]:
         """The next message of the answer, or the error that it is."""
