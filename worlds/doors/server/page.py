@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from worlds.doors.server.http.negotiation import weights
 from worlds.doors.server.problem_documents import NotFound
 
 FOLDER = Path(__file__).with_name("page")
@@ -133,9 +134,5 @@ def _matches(header: str, etag: str) -> bool:
 
 def _takes_gzip(header: str) -> bool:
     """Whether Accept-Encoding allows gzip (RFC 9110, 12.5.3)."""
-    allowed: dict[str, bool] = {}
-    for part in header.split(","):
-        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        weight = next((piece[2:] for piece in parameters if piece.startswith("q=")), "1")
-        allowed[name] = weight.strip("0.") != ""
-    return allowed.get("gzip", allowed.get("*", False))
+    allowed = weights(header)
+    return allowed.get("gzip", allowed.get("*", 0.0)) > 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from worlds.doors.server.problem_documents import NotAcceptable, UnsupportedType
 
@@ -34,24 +33,6 @@ _UTF8 = ("utf-8", "utf8", "us-ascii", "ascii")
 _MOST_RANGES = 100  # of an Accept header that are looked at
 
 
-@dataclass(frozen=True)
-class _Range:
-    """A media range of an Accept header."""
-
-    type: str
-    subtype: str
-    quality: float
-
-    def specificity(self, media_type: str) -> int:
-        """How exactly it names a media type: 0 if it does not, 3 if it is the same."""
-        type_, _, subtype = media_type.partition("/")
-        if (self.type, self.subtype) == (type_, subtype):
-            return 3
-        if (self.type, self.subtype) == (type_, "*"):
-            return 2
-        return int((self.type, self.subtype) == ("*", "*"))
-
-
 def choose(accept: str | None, offers: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """The offer, a media type and a name, that an Accept header likes best; of equal ones the first.
 
@@ -59,13 +40,13 @@ def choose(accept: str | None, offers: Sequence[tuple[str, str]]) -> tuple[str, 
     """
     if accept is None or not accept.strip():
         return offers[0]
-    ranges = _ranges(accept)
-    best, quality = offers[0], 0.0
-    for offer in offers:
-        fitting = [(found, one.quality) for one in ranges if (found := one.specificity(offer[0]))]
-        if fitting and max(fitting)[1] > quality:
-            best, quality = offer, max(fitting)[1]
-    if not quality:
+    wanted = weights(accept)
+
+    def weight(offer: tuple[str, str]) -> float:
+        forms = (offer[0], f"{offer[0].partition('/')[0]}/*", "*/*", "*")  # the most exact counts
+        return next((wanted[form] for form in forms if form in wanted), 0.0)
+
+    if not weight(best := max(offers, key=weight)):
         types = ", ".join(dict.fromkeys(media_type for media_type, _ in offers))
         raise NotAcceptable(f"the requested type is not available; available are {types}")
     return best
@@ -76,19 +57,16 @@ def accepts_any(accept: str | None, *families: Sequence[tuple[str, str]]) -> Non
     choose(accept, [offer for family in families for offer in family])
 
 
-def _ranges(accept: str) -> list[_Range]:
-    """Its media ranges, without malformed ones; of their parameters only the quality counts."""
-    found = []
-    for part in accept.split(",", _MOST_RANGES)[:_MOST_RANGES]:
-        media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        type_, slash, subtype = ("*/*" if media_range == "*" else media_range).partition("/")
-        quality = 1.0
-        for parameter in parameters:
-            name, _, value = parameter.partition("=")
-            if name.strip() == "q":
-                quality = float(value) if _QUALITY.fullmatch(value.strip()) else 0.0
-        if slash and type_ and subtype:
-            found.append(_Range(type_, subtype, quality))
+def weights(header: str) -> dict[str, float]:
+    """The values of an Accept header, or another of its kind, in lower case, with their weights from 0 to 1."""
+    found: dict[str, float] = {}
+    for part in header.lower().split(",", _MOST_RANGES)[:_MOST_RANGES]:
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        weight = 1.0
+        for key, _, value in (parameter.partition("=") for parameter in parameters):
+            if key.strip() == "q":
+                weight = float(value) if _QUALITY.fullmatch(value.strip()) else 0.0
+        found[name] = max(weight, found.get(name, 0.0))
     return found
 
 
