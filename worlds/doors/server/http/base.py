@@ -223,20 +223,18 @@ class Server:
             yield found
 
     def _how(self, request: Request, world: str) -> dict[str, Any]:
-        """How the pool runs a reading job of a request: for whom, in which scope, how long."""
-        guest, client = self._guest(request, world), self._client(request)
-        return {"guest": guest, "client": client, "scope": self.scope(request), "timeout": self.settings.timeout}
+        """How the pool runs a reading job of a request: for whom, in which scope, how long.
 
-    def _guest(self, request: Request, world: str) -> str:
-        """The address and the connection of a client without a key: one address may be that of many."""
-        if self.require(request, "read", world).key is not None:
-            return ""
-        host, port = request.client or ("somebody", 0)
-        return f"{network(host)} {port}"
+        A guest, a client without a key, is named by its address and its connection: one address may be that of many.
+        """
+        key, (host, port) = self.require(request, "read", world).key, request.client or ("somebody", 0)
+        guest = f"{network(host)} {port}" if key is None else ""
+        how = {"scope": self.scope(request), "timeout": self.settings.timeout}
+        return {"guest": guest, "client": self._client(request), **how}
 
     def _client(self, request: Request) -> str:
         """The client for rate limits: its key, if it has one, and its network address."""
-        host = request.client.host if request.client is not None else "somebody"
+        host, _ = request.client or ("somebody", 0)
         return f"{self.access.principal(request).key or ''} {network(host)}"
 
 

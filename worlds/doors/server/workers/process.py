@@ -9,8 +9,9 @@ import pickle
 import signal
 import sys
 import time
-from pathlib import Path
+from typing import Any
 
+from worlds.doors.server.workers.starting import environment, python
 from worlds.doors.server.workers.template import Forked, WorkerTemplate
 from worlds.doors.server.workers.worker import HEAD_OF_MESSAGE, OPENED, READY, TAKEN, Duties, Request, packed
 
@@ -58,8 +59,11 @@ class WorkerProcess:
         """Start one, of a template where forking is possible, and wait until it can do jobs; WorkerDied if it ends
         before, OSError.
         """
-        process = await template.fork(_AT_ONCE) if template is not None else await _started()
-        worker = cls(process)
+        pipe: Any = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "limit": _AT_ONCE}
+        if template is None:
+            worker = cls(await asyncio.create_subprocess_exec(*python(_START), env=environment(), **pipe))
+        else:
+            worker = cls(await template.fork(_AT_ONCE))
         try:
             await worker.write(packed(duties))
             kind, _ = await worker.read()
@@ -180,17 +184,6 @@ class WorkerProcess:
                     pass
                 self._input.close()
                 await self._input.wait_closed()
-
-
-async def _started() -> asyncio.subprocess.Process:
-    path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-c", _START),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=_AT_ONCE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-    )
 
 
 def unpacked(body: bytes) -> object:

@@ -59,17 +59,23 @@ def started(modules: Sequence[str]) -> Started:
 
 def start(modules: Sequence[str]) -> Started:
     """Start a template."""
-    path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
     ours, theirs = socket.socketpair()
     try:
         with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, *modules],
-                stdin=theirs.fileno(),
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-            )
+            process = subprocess.Popen([*python(_START), *modules], stdin=theirs.fileno(), env=environment())
     except BaseException:
         ours.close()
         raise
     ours.setblocking(False)
     return process, ours
+
+
+def python(code: str) -> list[str]:
+    """The command that runs code in a Python like this one."""
+    return [sys.executable, "-P", "-c", code]
+
+
+def environment() -> dict[str, str]:
+    """The environment in which it finds the same modules."""
+    path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}

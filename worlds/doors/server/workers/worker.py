@@ -233,23 +233,16 @@ class Worker:
             if self._write:
                 self._unembedded[request.world] = None
             self._answer(job, world, request.arguments)
-        except (WorldsError, MemoryError) as error:
-            if isinstance(error, WorldsError) and not isinstance(error.__cause__, MemoryError):
-                self._send(FAILED, _pickled(error))
-                return
-            _limit_memory(0)
-            self._send(FAILED, _pickled(Busy(OUT_OF_MEMORY)))
-            os._exit(1)  # what was interrupted is in no known state
-        except Exception as error:
-            if type(error) is ValueError or isinstance(error, ArgumentError):  # an option that the verb does not take
-                self._send(FAILED, _pickled(error))
-                return
-            if isinstance(error, RecursionError):
-                self._send(FAILED, pickle.dumps(HttpProblem("the request is nested too deeply")))
-                return
-            self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
-        except BaseException:  # a panic of an extension module
-            self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
+        except BaseException as error:  # also a panic of an extension module
+            if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+                _limit_memory(0)
+                self._send(FAILED, _pickled(Busy(OUT_OF_MEMORY)))
+                os._exit(1)  # what was interrupted is in no known state
+            failure = HttpProblem("the request is nested too deeply") if isinstance(error, RecursionError) else error
+            if isinstance(failure, WorldsError | ArgumentError) or type(failure) is ValueError:
+                self._send(FAILED, _pickled(failure))
+            else:
+                self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
         finally:
             _end_after(0)
 
