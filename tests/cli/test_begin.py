@@ -229,7 +229,7 @@ def test_completion_takes_the_shell_that_one_uses(monkeypatch: pytest.MonkeyPatc
     assert ok("completion") == ok("completion", "fish")
     monkeypatch.setenv("SHELL", "/bin/csh")
     assert "your shell is unknown" in fails(9, "completion")
-    assert "'csh' is not a shell that can be completed" in fails(2, "completion", "csh")
+    assert "'csh' is not one of 'bash', 'zsh'" in fails(2, "completion", "csh")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")

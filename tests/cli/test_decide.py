@@ -101,9 +101,11 @@ def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
         row["decision"] = decision
     rows[1]["reason"] = escaped("-no source")
     file = written(path, rows)
-    assert "2 proposals would be accepted, 1 proposal would be rejected, 0 refused" in ok(
-        "proposals decide", path, file, "--dry-run"
-    )
+    tried = run("proposals decide", path, file, "--dry-run")
+    assert tried.exit_code == 0
+    assert "nothing is written" in tried.stderr
+    outcomes = re.findall(r"(?m)^ *(\d) +\S+ +(\S+)$", tried.stdout)
+    assert outcomes == [("1", "accepted"), ("2", "rejected"), ("4", "accepted")]
     assert statuses(path) == ["open"] * 4
     told = json.loads(ok("proposals decide", path, file, "--author", "cid", "--json"))["decisions"]
     assert [row["outcome"] for row in told] == ["accepted", "rejected", "accepted"]
@@ -113,7 +115,7 @@ def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
         assert world.proposals.get(1).reviewer == "cid"
     again = run("proposals decide", path, file)  # it was decided: nothing is done twice
     assert again.exit_code == 1
-    assert "3 refused" in again.output
+    assert len(re.findall(r"(?m)^ *\d +(?:accept|reject) +refused ", again.stdout)) == 3
 
 
 def test_what_has_moved_is_refused_and_the_rest_goes_in(path: Path) -> None:
@@ -161,7 +163,7 @@ def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
         world.proposals.add(add=[("ex:long", "ex:text", Literal("long " * 60_000, datatype=URIRef(EX + "blob")))])
     rows = table(path)
     rows[4]["decision"] = "accept"
-    assert ok("proposals decide", path, written(path, rows)).startswith("1 proposal accepted")
+    assert re.search(r"(?m)^ *5 +accept +accepted +1$", ok("proposals decide", path, written(path, rows)))
     rows[4]["decision"], rows[0]["decision"] = "", "reject"
     file = path.parent / "semicolons.csv"
     with file.open("w", newline="", encoding="utf-8-sig") as stream:  # as spreadsheets write it in some countries

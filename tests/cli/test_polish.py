@@ -240,7 +240,10 @@ def test_a_reader_that_is_gone_already_is_no_error(made: Path, words: tuple[str,
     "module",
     [
         *("typer", "numpy"),
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("rich.text", "worlds.doors.cli.ask", "pyoxigraph")),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("rich.text", "worlds.doors.cli.search", "pyoxigraph")
+        ),
         pytest.param("worlds.core.search.engine", marks=pytest.mark.long),
     ],
 )

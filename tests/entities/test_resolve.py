@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -377,8 +378,8 @@ def path(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        (["resolve", "lyon", "--embedder", "none"], 0, ["lyon  match", "Lyon  ex:lyon  exact"]),
-        (["resolve", "lyon", "paris", "--embedder", "none"], 1, ["paris  ambiguous"]),
+        (["resolve", "lyon", "--embedder", "none"], 0, ["name     lyon", "outcome  match", "ex:lyon  Lyon"]),
+        (["resolve", "lyon", "paris", "--embedder", "none"], 1, ["name     paris\noutcome  ambiguous"]),
         (["describe", "ex:paris"], 0, ["label        Paris", "types        city", "France  "]),
         (["describe", "ex:france", "-n", "1"], 0, ["incoming (1)", "Paris       3"]),
         (["describe", "ex:nowhere"], 1, []),
@@ -423,7 +424,8 @@ def test_candidates_that_are_hardly_meant_are_not_printed(path: str) -> None:
     resolve = ["resolve", path, "paris hilton", "--embedder", "none"]
     shown = CliRunner().invoke(app, resolve)
     document = json.loads(CliRunner().invoke(app, [*resolve, "--json"]).stdout)
-    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["paris", "0.98"]
+    assert re.findall(r"(?m)^(ex:\S+) .* (0\.98) ", shown.stdout) == [("ex:hilton", "0.98")]
+    assert shown.stdout.count("ex:") == 2, "its type, too"
     assert len(document[0]["candidates"]) == 3
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
-from collections.abc import Callable, Mapping
-from itertools import islice
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,18 +12,24 @@ import typer
 from worlds.doors.cli.command import command
 from worlds.doors.cli.exit_codes import NO
 from worlds.doors.cli.options import BINDINGS, INTERRUPTIBLE, VIEWS, WORLD_HELP, WORLDS, given, opened
-from worlds.doors.cli.terminal import clean, counted, messages, note, output, progress, write_json, write_utf8
-from worlds.doors.cli.text_table import NUMBER, table
-from worlds.errors import OpenError, QueryError
+from worlds.doors.cli.terminal import (
+    as_text,
+    clean,
+    counted,
+    messages,
+    note,
+    print_text,
+    progress,
+    read_text,
+    write_json,
+    write_utf8,
+)  # fmt: skip
+from worlds.doors.cli.text_table import NUMBER
+from worlds.errors import QueryError
 from worlds.graph.query.tokens import declared_prefixes
 from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rich.console import Console
-
-    from worlds.core.sparql.explaining import QueryExplanation
     from worlds.graph.query.results import Solutions, Triples
 
 
@@ -65,17 +68,19 @@ def sparql(asked: Any) -> None:
     """
     if asked.json and asked.format not in (None, "json"):
         raise ValueError("use --json or --format, not both")
-    form = ResultFormat("json" if asked.json else asked.format)
+    format = _known_format("json" if asked.json else asked.format)
     limit = INTERRUPTIBLE if asked.timeout is None else asked.timeout
-    options: dict[str, Any] = {"bindings": given_bindings(asked.bindings), "union": asked.union, "timeout": limit}
+    options: dict[str, Any] = {"bindings": dict(asked.bindings or ()), "union": asked.union, "timeout": limit}
     if asked.worlds:
+        from worlds.groups.group import group
+
         of_one = ("explain", "allow_network", "sparql_index", "repair", "at", "as_of", "entailed")
         if asked.query is not None or any(getattr(asked, name) for name in of_one):
-            raise ValueError(
-                "with several worlds give one argument, the query, and no --explain, --allow-network, --sparql-index, "
-                "--repair, --at, --as-of, --entailed"
-            )
-        _ask_group(asked.worlds, given_query(asked.path, asked.file), form, **options)
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in of_one)
+            raise ValueError(f"with several worlds give one argument, the query, and no {flags}")
+        text = given_query(asked.path, asked.file)
+        with group(asked.worlds, embedder=None) as members:
+            _print_answer(members.query(text, **options), format, {**members.prefixes, **declared_prefixes(text)})
         return
     if asked.path is None:
         raise typer.BadParameter("missing argument", param_hint="WORLD")
@@ -83,26 +88,25 @@ def sparql(asked: Any) -> None:
     options["allow_network"] = asked.allow_network or False
     view = {name: getattr(asked, name) for name in ("sparql_index", "at", "as_of", "entailed")}
     with opened(asked.path, **view) as world:
-        with progress() as bar:
-            if asked.explain:
+        if asked.explain:
+            with progress() as bar:
                 told = world.explain(text, progress=bar, **options)
-            else:
-                answer = _answer(world, text, progress=bar, repair=asked.repair, **options)
-        if not asked.explain:
-            for remark in _notes(answer, lambda: world.explain(text, answer=False, **options)):
-                note(remark)
-            if not isinstance(answer, bool) and answer.repair is not None:
-                note(str(answer.repair))
-            _print_answer(answer, form, {**world.prefixes, **declared_prefixes(text)})
-        elif form.name == "json":
-            write_json(told.to_dict())
+            write_json(told.to_dict()) if format == "json" else print_text(str(told))
+            return
+        answer = _answer(world, text, repair=asked.repair, **options)
+        if not isinstance(answer, bool):
+            notes = [*answer.notes, *([] if answer.repair is None else [answer.repair])]
         else:
-            output().print(str(told), markup=False, highlight=False, soft_wrap=True)
+            notes = [] if answer else [*world.explain(text, answer=False, **options).notes]
+        for remark in notes:
+            note(str(remark))
+        _print_answer(answer, format, {**world.prefixes, **declared_prefixes(text)})
 
 
-def _answer(world: Any, text: str, *, repair: bool, **options: Any) -> Solutions | Triples | bool:
+def _answer(world: Any, text: str, **options: Any) -> Solutions | Triples | bool:
     try:
-        found: Solutions | Triples | bool = world.query(text, **options, **({"repair": True} if repair else {}))
+        with progress() as bar:
+            found: Solutions | Triples | bool = world.query(text, progress=bar, **options)
     except QueryError as error:
         if error.repair is not None:
             note(str(error.repair))
@@ -110,158 +114,71 @@ def _answer(world: Any, text: str, *, repair: bool, **options: Any) -> Solutions
     return found
 
 
-def _notes(answer: Solutions | Triples | bool, explain: Callable[[], QueryExplanation]) -> tuple[str, ...]:
+_ROWS = ("table", "json", "xml", "csv", "tsv")
+_BOOLEANS = {
+    "json": '{"head":{},"boolean":%s}',
+    "xml": '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head/><boolean>%s</boolean>'
+    "</sparql>",
+}
+
+
+def _known_format(name: str | None) -> str | None:
+    """A result format, None for the one that suits the query; ValueError for an unknown name."""
+    if name is None or (name := name.strip().lower()) in _ROWS:
+        return name
+    from worlds.graph.formats import find_format
+
+    try:
+        find_format(name)
+    except ValueError as error:
+        raise ValueError(f"{error}; rows and booleans: {', '.join(_ROWS)}") from error
+    return name
+
+
+def _print_answer(answer: Solutions | Triples | bool, format: str | None, prefixes: Mapping[str, str]) -> None:
+    """Print an answer in a format; ValueError for a format that cannot hold it."""
+    from worlds.graph.query.results import Triples
+
+    if isinstance(answer, Triples):
+        if format in ("table", "csv", "tsv"):
+            raise ValueError(f"the query gives triples, not rows: use turtle, nt, jsonld or rdfxml, not {format}")
+        write_utf8(answer.serialize(format or "turtle"))  # RDF has its own formats called json and xml
+        return
+    if format is not None and format not in _ROWS:
+        kind = "true or false" if isinstance(answer, bool) else "rows, not triples"
+        raise ValueError(f"the query gives {kind}: {format} cannot hold it; use {', '.join(_ROWS)}")
     if isinstance(answer, bool):
-        return () if answer else explain().notes
-    return answer.notes
-
-
-def _ask_group(worlds: list[str], text: str, form: ResultFormat, **options: Any) -> None:
-    """Answer a query over several worlds as one."""
-    from worlds.groups.group import group
-
-    with group(worlds, embedder=None) as members:
-        answer = members.query(text, **options)
-        _print_answer(answer, form, {**members.prefixes, **declared_prefixes(text)})
-
-
-def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, prefixes: Mapping[str, str]) -> None:
-    from worlds.graph.query.results import Solutions
-
-    if isinstance(answer, bool):
-        write_utf8(form.boolean(answer))
+        write_utf8(_BOOLEANS.get(format or "", "%s") % str(answer).lower())
         if not answer:
             raise typer.Exit(NO)
-    elif isinstance(answer, Solutions):
-        if form.name is None or form.name == "table":
-            print_solutions(output(), answer, prefixes)
-        else:
-            write_utf8(answer.serialize(form.of_solutions()))
+    elif format in (None, "table"):
+        print_solutions(answer, prefixes)
     else:
-        write_utf8(answer.serialize(form.of_triples()))
+        write_utf8(answer.serialize(format))
 
 
 def given_query(query: str | None, file: str | None) -> str:
     """The text of a query or an update: an argument, standard input, or a file."""
     if (query is None) == (file is None):
         raise ValueError("give one query: as an argument, as - for standard input, or by --file")
-    if query == "-" or file == "-":
-        return as_text(read_stdin())
-    if file is None:
-        return as_text(query or "")
-    try:
-        return Path(file).read_text("utf-8-sig")
-    except OSError as error:
-        raise OpenError(f"the query file {file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise OpenError(f"the query file {file} is not UTF-8: {error}") from error
+    return read_text(file or "-") if query is None or query == "-" else as_text(query)
 
 
-def read_stdin(what: str = "the query") -> str:
-    """The text on standard input."""
-    stream = sys.stdin
-    if stream is None:
-        raise OpenError("there is no standard input")
-    if stream.isatty():
-        note(f"reading {what} from the terminal; Ctrl-D ends it")
-    return stream.buffer.read().decode("utf-8-sig", "replace")
-
-
-def as_text(given: str) -> str:
-    """A command-line argument as text: bytes that were not UTF-8 become U+FFFD."""
-    return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def given_bindings(items: list[str] | None) -> dict[str, object]:
-    """The variables' values of `--bind`."""
-    return dict(_binding(item) for item in items or ())
-
-
-def _binding(item: str) -> tuple[str, object]:
-    """The variable and the value of `name=value`, which is a term in Turtle's notation."""
-    name, equals, value = item.partition("=")
-    name = name.strip().lstrip("?$")
-    if not equals or not name:
-        raise ValueError(f"--bind takes NAME=TERM, not {item!r}")
-    return name, _term(as_text(value.strip()))
-
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_BARE = {
-    "integer": r"[+-]?[0-9]+",
-    "decimal": r"[+-]?[0-9]*\.[0-9]+",
-    "double": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+",
-    "boolean": r"true|false",
-}
-
-
-def _term(value: str) -> str:
-    """The term as N-Triples has it, where Turtle also has a bare form: numbers, true, false."""
-    for name, pattern in _BARE.items():
-        if re.fullmatch(pattern, value):
-            return f'"{value}"^^<{_XSD}{name}>'
-    return value
-
-
-_RESULTS = ("table", "json", "xml", "csv", "tsv")
-_BLOCK = 1000  # lines written at a time
-_NUMBERS = {f"{_XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")}
-
-
-class ResultFormat:
-    """A result format by its name, None for what suits the query; ValueError for an unknown name."""
-
-    def __init__(self, name: str | None) -> None:
-        self.name = None if name is None else name.strip().lower()
-        if self.name is not None and self.name not in _RESULTS:
-            from worlds.graph.formats import FORMATS, find_format
-
-            try:
-                find_format(self.name)
-            except ValueError as error:
-                formats = ", ".join(dict.fromkeys([*_RESULTS, *FORMATS]))
-                raise ValueError(f"{name!r} is not a format: use one of {formats}") from error
-
-    def of_solutions(self) -> str:
-        """The name for rows; ValueError for a format of triples."""
-        if self.name not in _RESULTS:
-            raise ValueError(f"the query gives rows, not triples: {self.name} cannot hold them; use {_any(_RESULTS)}")
-        return self.name
-
-    def of_triples(self) -> str:
-        """The name for triples; ValueError for a format of rows."""
-        if self.name in ("table", "csv", "tsv"):
-            raise ValueError(f"the query gives triples, not rows: use turtle, nt, jsonld or rdfxml, not {self.name}")
-        return self.name or "turtle"  # RDF has its own formats called json and xml
-
-    def boolean(self, answer: bool) -> str:
-        """The document for the answer of an ASK."""
-        word = str(answer).lower()
-        if self.name == "json":
-            return f'{{"head":{{}},"boolean":{word}}}'
-        if self.name == "xml":
-            space = "http://www.w3.org/2005/sparql-results#"
-            return f'<?xml version="1.0"?>\n<sparql xmlns="{space}"><head/><boolean>{word}</boolean></sparql>'
-        if self.name is not None and self.name not in _RESULTS:
-            raise ValueError(f"the query gives true or false: {self.name} cannot hold it; use {_any(_RESULTS)}")
-        return word
-
-
-def _any(names: tuple[str, ...]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+_NUMBERS = {"integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger"}  # of XML Schema
 
 
 def _number(term: object) -> str | None:
     """The term as a plain number, if it is one: no reader of a table misses its datatype."""
-    kind = getattr(getattr(term, "datatype", None), "value", "")
+    from worlds.graph.terms import XSD
+
+    kind = getattr(getattr(term, "datatype", None), "value", "").removeprefix(XSD)
     value = str(getattr(term, "value", ""))
     return value if kind in _NUMBERS and NUMBER.fullmatch(value) else None
 
 
-def print_solutions(console: Console, solutions: Solutions, prefixes: Mapping[str, str]) -> None:
+def print_solutions(solutions: Solutions, prefixes: Mapping[str, str]) -> None:
     """A table of the solutions, terms as in Turtle but for plain numbers, and on a terminal their number of rows."""
-    from rich.text import Text
-
+    from worlds.doors.cli.show import print_table
     from worlds.graph.terms import format_term, to_oxigraph
 
     @functools.lru_cache(maxsize=100_000)
@@ -271,10 +188,7 @@ def print_solutions(console: Console, solutions: Solutions, prefixes: Mapping[st
 
     head = [f"?{name}" for name in solutions.variables]
     rows = [["" if term is None else shown(term) for term in row] for row in solutions]
-    lines = table(head, rows, width=console.width if console.is_terminal else None)
-    console.print(Text(next(lines), style="bold"), soft_wrap=True)
-    while block := list(islice(lines, _BLOCK)):
-        sys.stdout.write("\n".join(block) + "\n")
-    if console.is_terminal:
+    print_table(head, rows)
+    if sys.stdout.isatty():
         sys.stdout.flush()
         messages().print(counted(len(rows), "row"), style="dim")

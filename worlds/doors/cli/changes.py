@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from worlds.doors.cli.terminal import clean, counted, note, output, write_json
+from worlds.doors.cli.terminal import counted, note, print_text, write_json
 
 if TYPE_CHECKING:
     from worlds.core.history.diff import Diff
@@ -43,18 +43,20 @@ def finish(
     """
     from worlds.core.history.diff import Diff
 
-    seconds, as_json = time.perf_counter() - began, given["json"]
+    seconds = time.perf_counter() - began
     nothing = nothing or ("nothing changed" if change.notes else "nothing changed: all of it is there already")
-    if isinstance(change, Diff) and not change and not as_json:
-        output().print(nothing.replace("nothing changed", "nothing would change"), soft_wrap=True)
+    if given["json"]:
+        told = change.to_dict() if isinstance(change, Diff) else outcome(change, world.stats().pending, seconds)
+        write_json(told)
     elif isinstance(change, Diff):
-        show_diff(world, change, as_json=as_json)
-    elif as_json:
-        write_json(outcome(change, world.stats().pending, seconds))
+        if change:
+            print_diff(change, f"from revision {change.a} to {change.b}", SHOWN, world.prefixes)
+        else:
+            print_text(nothing.replace("nothing changed", "nothing would change"))
     elif change.proposal is not None:
-        output().print(f"proposal {change.proposal} waits for a decision; nothing is changed yet", soft_wrap=True)
+        print_text(f"proposal {change.proposal} waits for a decision; nothing is changed yet")
     else:
-        output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
+        print_text(nothing if change.revision is None else sentence(change, seconds))
     for remark in change.notes:
         note(remark)
     if getattr(change, "chunks", 0) and given.get("embed") is not False and given.get("embedder") != "none":
@@ -63,17 +65,7 @@ def finish(
 
 def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:
     """The outcome of a write, for programs."""
-    return {
-        "revision": change.revision,
-        "added": change.added,
-        "removed": change.removed,
-        "chunks": change.chunks,
-        "embedded": change.embedded,
-        "pending": pending,
-        "notes": list(change.notes),
-        "proposal": change.proposal,
-        "seconds": round(seconds, 3),
-    }
+    return {**change.to_dict(), "pending": pending, "seconds": round(seconds, 3)}
 
 
 def sentence(change: Change, seconds: float) -> str:
@@ -98,27 +90,13 @@ def note_pending(world: World, change: Change | Diff) -> None:
         note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
 
 
-def show_diff(world: World, found: Diff, limit: int | None = None, *, as_json: bool) -> None:
-    """Print a difference, at most `limit` entities; without one, `SHOWN` for people and all for programs."""
-    if as_json:
-        write_json(found.to_dict(limit))
-    else:
-        print_diff(found, f"from revision {found.a} to {found.b}", SHOWN if limit is None else limit, world.prefixes)
-
-
 def print_edits(edits: Edits, limit: int | None, prefixes: Mapping[str, str]) -> None:
     """Print a difference by entity."""
-    from rich.text import Text
-
     for kind, text in edits.lines(prefixes, limit):
-        line = Text(_SIGNS[kind] + clean(text).replace("\n", " "), style=_STYLES[kind])
-        output().print(line, soft_wrap=True)
+        print_text((_SIGNS[kind] + text).replace("\n", " "), _STYLES[kind])
 
 
 def print_diff(found: Diff, what: str, limit: int, prefixes: Mapping[str, str]) -> None:
     """Print a difference: its counts, and the changes by entity."""
-    from rich.text import Text
-
-    totals = f"{counted(len(found.added), 'quad')} added, {len(found.removed):,} removed"
-    output().print(Text(f"{what}: {totals}", style="bold"), soft_wrap=True)
+    print_text(f"{what}: {counted(len(found.added), 'quad')} added, {len(found.removed):,} removed", "bold")
     print_edits(found.edits, limit, prefixes)

@@ -21,28 +21,22 @@ from worlds.doors.cli.terminal import output
 
 _HOMES = {
     "ask": "sparql",
-    "conclusions": "rules: add list load remove use why",
-    "config": "config completion",
-    "curate": "diff compare curate: contradictions duplicates links link-texts report",
+    "config": "init config completion",
+    "curate": "curate: contradictions duplicates links link-texts report",
     "decide": "curate: merge split proposals: accept add amend decide get list reject",
     "doctor": "doctor",
-    "documents": "sources: add-document",
-    "entities": "resolve entities: form mentions similar curate: verify",
-    "facts": "facts: state tell",
-    "file": "export file: backup compact publish restore vector-index",
-    "history": "log revisions: apply patch provenance prune tag tags untag",
-    "init": "init",
-    "keys": "keys: add list revoke",
+    "file": "export policy prefix file: backup compact publish restore vector-index",
+    "history": "log diff compare revisions: apply patch provenance prune tag tags untag",
     "mcp": "mcp memory file: purge",
-    "plain": "check context describe schema stats undo curate: decisions distinct entities: members mint tree "
-    "facts: carry-out due end reinstate timeline questions: brief",
-    "policy": "policy prefix",
-    "questions": "questions: add check list load near remove",
+    "plain": "check context describe resolve schema stats undo curate: decisions distinct verify "
+    "entities: form members mentions mint similar tree facts: carry-out due end reinstate state tell timeline "
+    "questions: brief",
     "remote": "remote: follow primary pull push replica token",
-    "rules": "shapes: guard load show validate",
+    "rules": "shapes: guard load show validate rules: add list load remove use why "
+    "questions: add check list load near remove",
     "search": "search",
-    "serve": "serve",
-    "sources": "sources: list remove set sync trust",
+    "serve": "serve keys: add list revoke",
+    "sources": "sources: add-document list remove set sync trust",
     "write": "embed load update remote: shard",
 }
 """The commands of each module, those of a group behind its name: one is imported when it is run or asked for help."""

@@ -6,17 +6,15 @@ import inspect
 from collections.abc import Callable
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
-from rich.text import Text
 
-from worlds.doors.cli import show
 from worlds.doors.cli.command import command
-from worlds.doors.cli.differences import TARGET
 from worlds.doors.cli.exit_codes import NO, Interrupted
-from worlds.doors.cli.options import AUTHOR, EMBEDDER, given
-from worlds.doors.cli.terminal import clean, counted, note, output, waiting, write_utf8
+from worlds.doors.cli.options import AUTHOR, EMBEDDER, TARGET, given
+from worlds.doors.cli.show import print_answer
+from worlds.doors.cli.terminal import counted, note, print_text, waiting, write_document
 from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
@@ -121,17 +119,16 @@ def link_texts() -> None:
     """
 
 
-_FORMATS = ("table", "json", "markdown", "html")
-_LEVELS = ("error", "warning", "info", "never")
+_POINTS = VERBS["curation.report"].options["points"].help.removesuffix(".")
+_FORMATS = Literal["table", "json", "markdown", "html"]
 _DRAWN = 10  # points of a page
-_POINTS = f"{VERBS['curation.report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
 
 
 @command(
     "curation.report",
-    given("--points NUMBER", _POINTS, int, min=0, max=100),
-    given("--fail-on LEVEL", f"Exit with 1 from this level on: {', '.join(_LEVELS)}.", default="error"),
-    given("--format -f FORMAT", f"{', '.join(_FORMATS)}.", default="table"),
+    given("--points NUMBER", f"{_POINTS}; by default {_DRAWN} in a page of HTML.", int, min=0, max=100),
+    given("--fail-on", "Exit with 1 from this level on.", Literal["error", "warning", "info", "never"], "error"),
+    given("--format -f", "The format.", _FORMATS, "table"),
     TARGET,
 )
 def report(world: World, asked: Any) -> None:
@@ -140,34 +137,25 @@ def report(world: World, asked: Any) -> None:
     $ worlds curate report kb.db --fail-on warning --after 12
     $ worlds curate report kb.db -f html -o report.html
     """
-    for what, chosen, known in (("--fail-on", asked.fail_on, _LEVELS), ("--format", asked.format, _FORMATS)):
-        if chosen not in known:
-            raise ValueError(f"{what} must be one of {', '.join(known)}, not {chosen!r}")
+    drawn = _DRAWN if asked.format == "html" else 0
     with waiting("reading"):
-        drawn = _DRAWN if asked.format == "html" else 0
         found = world.curation.report(points=drawn if asked.points is None else asked.points, after=asked.after)
     if asked.json or asked.format == "json":
-        text = dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n"
-    elif asked.format == "table":
-        text = f"{found}\n"
+        write_document(dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n", asked.target)
+    elif asked.format == "html":
+        write_document(found.to_html(Path(asked.path).stem), asked.target)
+    elif asked.format == "markdown":
+        write_document(found.to_markdown(Path(asked.path).stem), asked.target)
+    elif asked.target is not None:
+        write_document(f"{found}\n", asked.target)
     else:
-        name = Path(asked.path).stem
-        text = found.to_markdown(name) if asked.format == "markdown" else found.to_html(name)
-    if asked.target is not None:
-        asked.target.write_text(text, encoding="utf-8")
-    elif asked.format == "table" and not asked.json:
+        for cause in found.causes[:_CAUSES]:
+            print_text(cause.message, "bold")
         rows = [
             {"level": one.level, "count": one.count, "new": one.new, "what": one.title, "examples": list(one.examples)}
             for one in found
             if one.count
         ]
-        for cause in found.causes[:_CAUSES]:
-            output().print(Text(clean(cause.message), style="bold"), soft_wrap=True)
-        if rows:
-            show.print_answer(output(), rows, world.prefixes)
-        else:
-            output().print("nothing was found")
-    else:
-        write_utf8(text)
+        print_answer(rows or "nothing was found", world.prefixes)
     if found.fails(asked.fail_on):
         raise typer.Exit(NO)

@@ -16,10 +16,10 @@ from worlds.doors.cli.changes import finish, print_edits
 from worlds.doors.cli.command import command
 from worlds.doors.cli.decisions import as_table, read_table
 from worlds.doors.cli.decisions import decide as carried_out
-from worlds.doors.cli.exit_codes import NO, Interrupted
-from worlds.doors.cli.options import AUTHOR, EMBEDDER, FILE, given, read_quads
+from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.options import AUTHOR, EMBEDDER, FILE, given
 from worlds.doors.cli.show import print_answer, term
-from worlds.doors.cli.terminal import clean, counted, note, output, write_json
+from worlds.doors.cli.terminal import counted, note, print_text
 
 if TYPE_CHECKING:
     from worlds.extras.curation.changing.proposals import Proposal
@@ -68,34 +68,15 @@ def split(world: World, **given: Any) -> Any:
     return change
 
 
+_TOLD = ("id", "status", "kind", "author", "version", "content_author", "why", "score", "confidence", "merged")
+_TOLD_LAST = ("changed since", "violates", "reviewer", "decided", "decision", "discussion")
+
+
 def _print(one: Proposal, prefixes: Mapping[str, str]) -> None:
-    from rich.text import Text
-
-    from worlds.graph.terms import format_term, to_oxigraph
-
-    console = output()
-
-    def said(text: str, style: str = "") -> None:
-        console.print(Text(clean(text).replace("\n", " "), style=style), soft_wrap=True)
-
-    said(f"proposal {one.id}, {one.status} ({one.kind}), by {one.author or 'nobody named'}", "bold")
-    if one.version > 1:
-        said(f"version {one.version}, given by {one.content_author or 'nobody named'}", "bold")
-    for name, text in (("", one.why), ("score", one.score), ("confidence", one.confidence)):
-        if text is not None:
-            said(text if isinstance(text, str) else f"{name} {text:.2f}")
-    if one.merged:
-        kept, *others = (format_term(to_oxigraph(iri), prefixes) for iri in one.merged)
-        said(f"merges {', '.join(others)} into {kept}:")
+    told = {**one.to_dict(), "changed since": list(one.moved), "violates": list(one.validation)}
+    print_answer({name: told[name] for name in (*_TOLD, *_TOLD_LAST)}, prefixes)
+    print_text()
     print_edits(one.edits, _SHOWN, prefixes)
-    for text in one.moved:
-        said(f"since then: {text}", "yellow")
-    for text in one.validation:
-        said(f"it violates the shapes: {text}", "yellow")
-    for remark in one.discussion:
-        said(f"{remark.author or 'somebody'}: {remark.text}")
-    if one.decided is not None:
-        said(f"{one.status} by {one.reviewer or 'somebody'}" + (f": {one.decision}" if one.decision else ""))
 
 
 @command("proposals.add", *(_UPDATE, FILE), show=_print)
@@ -104,23 +85,22 @@ def propose(world: World, update: str | None, *, file: str | None, **given: Any)
 
     $ worlds proposals add kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot
     """
-    sides = any(given[name] for name in ("add", "remove", "merge"))
-    text = None if update is None and file is None and sides else given_query(update, file)
-    given |= {name: read_quads(given[name]) for name in ("add", "remove", "relies_on")}
-    return world.proposals.add(update=text, **{**given, "merge": given["merge"] or ()})
+    return world.proposals.add(update=_text(update, file), **given)
 
 
 @command(
     "proposals.amend", given("PROPOSAL", "The number of a proposal.", int, name="id"), *(_UPDATE, FILE), show=_print
 )
-def amend(world: World, id: int, update: str | None, *, file: str | None, **given: Any) -> Any:
+def amend(world: World, update: str | None, *, file: str | None, **given: Any) -> Any:
     """The change that it had stays in its discussion.
 
     $ worlds proposals amend kb.db 7 --why 'the source says so on page 3' --author ann
     """
-    text = None if update is None and file is None else given_query(update, file)
-    given |= {name: read_quads(given[name]) for name in ("add", "remove") if given[name] is not None}
-    return world.proposals.amend(id, update=text, **given)
+    return world.proposals.amend(update=_text(update, file), **given)
+
+
+def _text(update: str | None, file: str | None) -> str | None:
+    return None if update is None and file is None else given_query(update, file)
 
 
 @command("proposals.get", show=_print)
@@ -135,7 +115,7 @@ def _print_proposals(found: Any, prefixes: Mapping[str, str]) -> None:
         {**one.to_dict(), **{name: len(quads) for name, quads in zip(("added", "removed"), one.quads, strict=True)}}
         for one in found["proposals"]
     ]
-    print_answer(output(), rows, prefixes)
+    print_answer(rows, prefixes)
 
 
 @command(
@@ -174,13 +154,14 @@ def _chosen(world: World, given: dict[str, Any]) -> dict[int, int]:
 
     What chooses them is taken from the options of the command.
     """
-    numbers, query = given.pop("numbers"), given.pop("query")
-    asked = {name: given.pop(name) for name in ("minimum", "kind", "entity")} | {"author": given.pop("proposer")}
-    if bool(numbers) == any(value is not None for value in (query, *asked.values())):
+    numbers, query = given.pop("numbers", None), given.pop("query", None)
+    names = {"minimum": "minimum", "kind": "kind", "entity": "entity", "proposer": "author"}
+    asked = {names[name]: given.pop(name) for name in names if name in given}
+    if bool(numbers) == bool(query is not None or asked):
         options = "--minimum, --kind, --proposer, --entity and --query"
         raise typer.BadParameter(f"give the numbers of proposals, or one of {options}")
     if query is not None:
-        if asked["entity"] is not None:
+        if "entity" in asked:
             raise typer.BadParameter("use --entity or --query, not both")
         asked["entity"] = _entities(world, given_query(query, None))
     if numbers:
@@ -203,14 +184,7 @@ def _entities(world: World, query: str) -> list[Any]:
 
 @command("proposals.accept", *_CHOSEN, *(EMBEDDER, AUTHOR), defaults={"version": 1})
 def accept(
-    world: World,
-    *,
-    version: int | None,
-    author: str | None,
-    reviewer: str | None,
-    embedder: str,
-    json: bool,
-    **given: Any,
+    world: World, *, version: int, author: str | None, reviewer: str | None, embedder: str, json: bool, **given: Any
 ) -> None:
     """The author of each revision is who gave the change; its message names the reviewer.
 
@@ -219,14 +193,13 @@ def accept(
     $ worlds proposals accept kb.db 7 --reviewer ann
     $ worlds proposals accept kb.db --min 0.95 --kind duplicate --dry-run
     """
-    by_number = bool(given["numbers"])
+    by_number = "numbers" in given
     chosen = _chosen(world, given)
+    given["reviewer"] = reviewer or author
     with _counting() as decided:
         for number, now in chosen.items():
             began = time.perf_counter()
-            change = world.proposals.accept(
-                number, version=version if by_number else now, reviewer=reviewer or author, **given
-            )
+            change = world.proposals.accept(number, version=version if by_number else now, **given)
             decided.append(number)
             finish(world, change, began, {"json": json, "embedder": embedder}, nothing=_NOTHING)
     if not chosen:
@@ -250,8 +223,10 @@ def reject(world: World, *, author: str | None, reviewer: str | None, **given: A
     given("--dry-run", "Show the changes without making them."),
     *(EMBEDDER, AUTHOR),
     writes=True,
+    fails=lambda told: any(row["outcome"] == "refused" for row in told["decisions"]),
+    empty="the table decides nothing",
 )
-def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str | None, json: bool) -> None:
+def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str | None) -> dict[str, list[Any]]:
     """Accept and reject proposals by the column `decision` of a table, each by itself.
 
     A proposal that has moved, or has another version than the table, is refused and stays open: the exit code is 1.
@@ -262,15 +237,6 @@ def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str 
     with _counting() as told:
         for row in carried_out(world, read_table(file), reviewer=author, force=force, dry_run=dry_run):
             told.append(row)  # what is done is known when it is interrupted
-    refused = [row for row in told if row["outcome"] == "refused"]
-    if json:
-        write_json({"decisions": told})
-    else:
-        for row in refused:
-            note(f"proposal {row['proposal']} is not decided: {row['why']}")
-        counts = {outcome: sum(row["outcome"] == outcome for row in told) for outcome in ("accepted", "rejected")}
-        would = "would be " if dry_run else ""
-        parts = [f"{counted(count, 'proposal')} {would}{outcome}" for outcome, count in counts.items()]
-        output().print(", ".join([*parts, f"{len(refused)} refused"]))
-    if refused:
-        raise typer.Exit(NO)
+    if dry_run:
+        note("nothing is written: these would be the outcomes")
+    return {"decisions": told}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from worlds.doors.cli.terminal import read_text
 from worlds.errors import ArgumentError, ConflictError, ParseError, WorldsError
 from worlds.graph.cells import cell, records, unescaped
 
@@ -25,8 +25,7 @@ DECISIONS = ("accept", "reject")
 _DIGITS = 18  # of a number; there is no proposal of more
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionRow:
+class DecisionRow(NamedTuple):
     """A row of the table: the decision on a version of a proposal, with its reason."""
 
     proposal: int
@@ -63,13 +62,8 @@ def _change(one: Proposal, prefixes: Mapping[str, str]) -> str:
 
 
 def read_table(path: Path) -> list[DecisionRow]:
-    """The rows that decide something; ArgumentError for a file that is none, with its line."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
-        ) from error
+    """The rows that decide something; OpenError for a file that cannot be read, ArgumentError for one that is none."""
+    text = read_text(path)
     head = text.partition("\n")[0]
     mark = ";" if ";" in head and "," not in head else ","
     try:
@@ -81,9 +75,8 @@ def read_table(path: Path) -> list[DecisionRow]:
 def _decisions(rows: Iterator[tuple[int, list[str]]], path: Path) -> list[DecisionRow]:
     names = next(rows, (1, []))[1]
     if missing := {"proposal", "version", "decision"} - {*names}:
-        raise ArgumentError(
-            f"{path} lacks the columns {', '.join(sorted(missing))}: worlds proposals list --csv writes them"
-        )
+        lacking = ", ".join(sorted(missing))
+        raise ArgumentError(f"{path} lacks the columns {lacking}: worlds proposals list --csv writes them")
     found: dict[int, DecisionRow] = {}
     for line, cells in rows:
         where = f"line {line} of {path}"
@@ -109,21 +102,19 @@ def decide(
     """Apply the decisions, a revision each, and yield each; a refused proposal (moved, changed, missing) stays."""
     for one in decisions:
         row: dict[str, Any] = {"proposal": one.proposal, "decision": one.decision}
+        who = {"reviewer": reviewer, "why": one.reason}
         try:
             if one.decision == "accept":
-                change = world.proposals.accept(
-                    one.proposal, version=one.version, reviewer=reviewer, why=one.reason, force=force, dry_run=dry_run
-                )
+                change = world.proposals.accept(one.proposal, version=one.version, force=force, dry_run=dry_run, **who)
                 row |= {"outcome": "accepted", "revision": None if dry_run else change.to_dict()["revision"]}
             else:
                 waiting = world.proposals.get(one.proposal)
                 if waiting.version != one.version or waiting.status != "open":
-                    raise ConflictError(
-                        f"proposal {one.proposal} is {waiting.status}, at version {waiting.version} now"
-                    )
+                    there = f"{waiting.status}, at version {waiting.version} now"
+                    raise ConflictError(f"proposal {one.proposal} is {there}")
                 if not dry_run:
-                    world.proposals.reject(one.proposal, one.reason, reviewer=reviewer)
-                row |= {"outcome": "rejected"}
+                    world.proposals.reject(one.proposal, **who)
+                row["outcome"] = "rejected"
         except (WorldsError, ArgumentError) as error:
             row |= {"outcome": "refused", "why": str(error)}
         yield row

@@ -56,28 +56,28 @@ def exit_code(error: BaseException) -> int:
 
 _UNKNOWN_COMMAND = re.compile(r"no such command '([\w-]+)'")
 _VERBS = {
-    **dict.fromkeys(("query", "select", "ask-sparql"), "sparql"),
-    **dict.fromkeys(("find", "ask", "lookup"), "search"),
-    **dict.fromkeys(("history", "revisions", "changes"), "log"),
-    **dict.fromkeys(("prefixes", "namespaces", "bind"), "prefix"),
-    **dict.fromkeys(("import", "add", "insert", "read"), "load"),
-    **dict.fromkeys(("delete", "remove"), "update"),
-    **dict.fromkeys(("revert", "rollback"), "undo"),
-    **dict.fromkeys(("show", "entity", "get"), "describe"),
-    **dict.fromkeys(("info", "status"), "stats"),
-    **dict.fromkeys(("server", "run", "start"), "serve"),
-    **dict.fromkeys(("create", "new", "make"), "init"),
-    **dict.fromkeys(("dump", "save"), "export"),
-    **dict.fromkeys(("vacuum", "optimize"), "compact"),
-    **dict.fromkeys(("settings", "configuration"), "config"),
-    **dict.fromkeys(("classes", "ontology"), "schema"),
-    **dict.fromkeys(("blame", "annotate"), "revisions provenance"),
-    "tags": "revisions tags",
-    "propose": "proposals add",
-    "suggest-links": "curate links",
-    "curation": "curate",
+    "sparql": "query select ask-sparql",
+    "search": "find ask lookup",
+    "log": "history revisions changes",
+    "prefix": "prefixes namespaces bind",
+    "load": "import add insert read",
+    "update": "delete remove",
+    "undo": "revert rollback",
+    "describe": "show entity get",
+    "stats": "info status",
+    "serve": "server run start",
+    "init": "create new make",
+    "export": "dump save",
+    "file compact": "vacuum optimize",
+    "config": "settings configuration",
+    "schema": "classes ontology",
+    "curate": "curation",
+    "curate links": "suggest-links",
+    "proposals add": "propose",
+    "revisions provenance": "blame annotate",
+    "revisions tags": "tags",
 }
-"""Words that people type → the command that they mean."""
+"""The words that people type for a command, as other programs have them."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -87,22 +87,15 @@ class Interrupted(KeyboardInterrupt):
 class CommandGroup(Help, TyperGroup):
     """The commands. Whatever they raise ends here."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
+    def main(  # type: ignore[override]  # what else it takes is in `extra`
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
         """Run a command line, and exit with its code."""
         prepare_streams()
         given = sys.argv[1:] if args is None else list(args)
+        extra |= {"standalone_mode": False, "windows_expand_args": False}
         try:
-            code = super().main(
-                given or ["--help"], prog_name, complete_var, standalone_mode=False, windows_expand_args=False, **extra
-            )
+            code = super().main(given or ["--help"], prog_name, **extra)
         except Exception as error:
             if not _is_usage_error(error):
                 raise
@@ -212,6 +205,7 @@ def _report_usage(error: Any) -> int:
 def _meant(word: str, commands: Mapping[str, Any]) -> str:
     """The commands that a word means: by the name that other programs have for it, or its own in a group."""
     here = [name for name in (word,) if name in commands]
-    return _VERBS.get(word) or "` or `worlds ".join(
+    called = next((command for command, words in _VERBS.items() if word in words.split()), None)
+    return called or "` or `worlds ".join(
         here + [f"{group} {word}" for group, one in commands.items() if word in getattr(one, "commands", ())]
     )

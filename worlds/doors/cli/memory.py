@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,15 @@ import typer
 
 from worlds.doors.cli.command import command
 from worlds.doors.cli.exit_codes import NO
-from worlds.doors.cli.options import AUTHOR, EMBEDDER, MESSAGE, WORLD_HELP, given, opened
-from worlds.doors.cli.terminal import clean, counted, note, output, write_json
+from worlds.doors.cli.options import AUTHOR, EMBEDDER, MESSAGE, WORLD_HELP, from_stdin, given, opened
+from worlds.doors.cli.show import print_answer, print_record
+from worlds.doors.cli.terminal import counted, note, print_text, read_stdin, write_json
 from worlds.errors import ArgumentError
 
 if TYPE_CHECKING:
     from worlds.world import World
 
+_SHOWN = 300  # characters of a memory
 _KEY = given("--key KEY", "The key of a memory.")
 _SESSION = given("--session NAME", "The conversation.")
 
@@ -29,33 +30,22 @@ def parts(scope: str) -> tuple[str, ...]:
 
 
 def _print(found: Any, prefixes: Mapping[str, str]) -> None:
-    """Print the forgotten memories, a text for a model, or memories, a line each."""
+    """Print memories as a table, long texts cut; a text for a model as it is; anything else as a record."""
     if isinstance(found, Sequence):
-        for one in found:
-            when = f"{one.at:%Y-%m-%d %H:%M}" if one.at else ""
-            about = " ".join(part for part in (when, one.kind, one.session, one.role) if part)
-            shown = " ".join(one.text.split())
-            line = f"{shown[:300]}{'…' if len(shown) > 300 else ''}  [{about}]  {one.iri}"
-            output().print(clean(line), markup=False, highlight=False, soft_wrap=True)
+        rows = [one.to_dict() for one in found]
+        names = ("at", "kind", "session", "role", "text", "iri")
+        print_answer([{name: str(row.get(name) or "")[:_SHOWN] for name in names} for row in rows], prefixes)
     elif hasattr(found, "text"):
-        output().print(clean(found.text), markup=False, highlight=False)
-    elif hasattr(found, "outlived"):
-        output().print(str(found.memories[0]), markup=False, highlight=False, soft_wrap=True)
-        note("outlived already" if found.revision is None else f"revision {found.revision}")
+        print_text(found.text)
     else:
-        memories = "memory" if found.memories == 1 else "memories"
-        done = "purged" if found.purged else f"forgotten; revision {found.revision}" if found.quads else "none"
-        what = f"{found.memories:,} {memories}, {counted(found.quads, 'quad')}"
-        output().print(f"{what}: {done}", highlight=False)
-        for one in found.elsewhere:
-            note(f"it may still be in: {one}")
+        print_record(found, prefixes)
 
 
 @command(
     None,
     given("SCOPE", "Its parts, the widest first: user/ann."),
     given("[QUESTION]", "Recall the memories that answer this question."),
-    given("--retain TEXT", "Remember a text; - is standard input."),
+    given("--retain TEXT", "Remember a text; - is standard input.", callback=from_stdin),
     given("--forget IRI...", "Forget a memory. May be repeated."),
     given("--forget-all", "Forget everything of this scope.", name="everything"),
     given("--context", "Print a text for a language model."),
@@ -89,9 +79,8 @@ def memory(world: World, asked: Any) -> Any:
         raise ArgumentError(f"use {chosen[0]} or {chosen[1]}, not both")
     found = world.memory(scope=parts(asked.scope))
     if asked.retain is not None:
-        text = sys.stdin.read() if asked.retain == "-" else asked.retain
         said = {name: getattr(asked, name) for name in ("session", "key", "role", "at", "days", "author", "message")}
-        return found.retain(text, kind=asked.kind or "episode", about=asked.about or [], **said)
+        return found.retain(asked.retain, kind=asked.kind or "episode", about=asked.about or [], **said)
     if asked.forget or asked.everything:
         said = {name: getattr(asked, name) for name in ("everything", "author", "message")}
         return found.forget(asked.forget, **said)
@@ -104,7 +93,7 @@ def memory(world: World, asked: Any) -> Any:
         recalled = found.recall(asked.question, limit=asked.limit, documents=asked.documents, **narrow)
         for one in recalled.notes:
             note(one)
-        return list(recalled)
+        return tuple(recalled)
     return found.memories(limit=asked.limit, **narrow)
 
 
@@ -142,13 +131,11 @@ def purge(path: str, scope: str | None, memories: list[str] | None, *, prove: bo
 def _prove(path: Path, *, json: bool) -> None:
     from worlds.records import prove
 
-    proof = prove(sys.stdin.read().rstrip("\r\n"), path)
-    found = proof.traces
+    proof = prove(read_stdin().rstrip("\r\n"), path)
     if json:
-        write_json([{"file": one.file.name, "place": one.place} for one in found])
-    elif not found:
-        output().print(f"not found in {counted(len(proof.files), 'file')}")
-    for one in () if json else found:
-        output().print(clean(f"{one.file} has {one.piece!r} at byte {one.place:,}"), markup=False, highlight=False)
-    if found:
+        write_json([{"file": one.file.name, "place": one.place} for one in proof.traces])
+    else:
+        traces = [f"{one.file} has {one.piece!r} at byte {one.place:,}" for one in proof.traces]
+        print_text("\n".join(traces) or f"not found in {counted(len(proof.files), 'file')}")
+    if proof.traces:
         raise typer.Exit(NO)

@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from worlds.core.search.options import REQUIRED, Option
-from worlds.doors.cli.terminal import output
+from worlds.doors.cli.terminal import announce_terminal, as_text, output, read_stdin
 from worlds.verbs.table import AUTHOR as _AUTHOR
 from worlds.verbs.table import DRY_RUN as _DRY_RUN
 from worlds.verbs.table import EMBED as _EMBED
@@ -53,55 +53,120 @@ def settings_of(options: Mapping[str, str], given: Mapping[str, Any]) -> Setting
     """All settings that hold where a command is given options that are settings, too."""
     from worlds.settings import load_settings
 
-    return load_settings({setting: given[option] for option, setting in options.items()})
+    return load_settings({setting: given.get(option) for option, setting in options.items()})
 
 
 def _option(name: str, of: str) -> inspect.Parameter:
     from worlds.settings import SETTINGS
 
     setting = SETTINGS[of]
-    flag = "--" + name.replace("_", "-")
-    if setting.kind == "boolean" and setting.default is None:
-        flag += f"/--no-{name.replace('_', '-')}"
-    value = Literal[setting.choices] if setting.choices else _VALUES[setting.kind]
-    told = setting.help + (" May be repeated." if setting.kind == "list" else "")
-    flags = FLAGS["graph"] if name == "graph" else (flag,)
-    metavar = {"list": "TEXT", "path": "FILE"}.get(setting.kind) or setting.unit.upper() or None
-    option = typer.Option(*flags, metavar=metavar, help=told, show_default=setting.by_default or False)
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[value | None, option]
+    option = typer.Option(
+        *_flags_of(name, on=setting.kind == "boolean" and setting.default is None),
+        metavar={"list": "TEXT", "path": "FILE"}.get(setting.kind) or setting.unit.upper() or None,
+        help=setting.help + (" May be repeated." if setting.kind == "list" else ""),
+        show_default=setting.by_default or False,
     )
+    value = Literal[setting.choices] if setting.choices else _VALUES[setting.kind]
+    return _keyword(name, value | None, option, None)
 
+
+# -- the values of options, as verbs take them -------------------------------------------------------------------------
+
+
+def from_stdin(value: Any) -> Any:
+    """A text of the command line, or of standard input where it is -."""
+    return read_stdin() if value == "-" else value
+
+
+def mode(value: bool) -> Any:
+    """The mode of a load, by the flag --replace."""
+    return "replace" if value else "merge"
+
+
+def announced(value: Any) -> Any:
+    """A source of the command line; a terminal that is to be read is announced."""
+    if "-" in ([value] if isinstance(value, str) else value):
+        announce_terminal()
+    return value
+
+
+def _quads(value: Any) -> Any:
+    """The quads of options in N-Quads; ParseError."""
+    from worlds.graph.longtexts import parse_quads
+
+    return parse_quads(value) if value else None
+
+
+def _local_time(ctx: typer.Context, param: Any, value: Any) -> Any:
+    """A time in ISO 8601, without a zone of this machine's; ValueError."""
+    try:
+        return None if value is None else datetime.datetime.fromisoformat(value).astimezone()
+    except ValueError as error:
+        raise ValueError(f"{param.name} must be a time such as 2025-01-31, not {value!r}") from error
+
+
+def _bindings(value: Any) -> Any:
+    """The pairs of variables and values of `--bind`, as Typer makes a list of them; ValueError."""
+    return list(map(_binding, value)) if value else None
+
+
+def _binding(item: str) -> tuple[str, object]:
+    """The variable and the value of `name=value`, which is a term in Turtle's notation."""
+    name, equals, value = item.partition("=")
+    name = name.strip().lstrip("?$")
+    if not equals or not name:
+        raise ValueError(f"--bind takes NAME=TERM, not {item!r}")
+    return name, _term(as_text(value.strip()))
+
+
+_BARE = {
+    "integer": r"[+-]?[0-9]+",
+    "decimal": r"[+-]?[0-9]*\.[0-9]+",
+    "double": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+",
+    "boolean": r"true|false",
+}
+
+
+def _term(value: str) -> str:
+    """The term as N-Triples has it, where Turtle also has a bare form: numbers, true, false."""
+    from worlds.graph.terms import XSD
+
+    for name, pattern in _BARE.items():
+        if re.fullmatch(pattern, value):
+            return f'"{value}"^^<{XSD}{name}>'
+    return value
+
+
+_READ: Mapping[str, Any] = {
+    **dict.fromkeys(("add", "remove", "relies_on"), _quads), **dict.fromkeys(("since", "until"), _local_time),
+}  # fmt: skip
 
 # -- the options of a verb, of the table of verbs ----------------------------------------------------------------------
 
-FLAGS: Mapping[str, tuple[str, ...]] = {
-    "limit": ("--limit", "-n"),
-    "subjects": ("--subject", "-s"),
-    "predicates": ("--predicate", "-p"),
-    "predicate": ("--predicate", "-p"),
-    "types": ("--type", "-t"),
-    "kinds": ("--kind",),
-    "graphs": ("--graph", "-g"),
-    "sources": ("--source",),
-    "source_kinds": ("--source-kind",),
-    "graph": ("--graph", "-g"),
-    "languages": ("--language", "--lang", "-l"),
-    "language": ("--language", "--lang", "-l"),
-    "where": ("--where", "-w"),
-    "context": ("--context", "-c"),
-    "message": ("--message", "-m"),
-    "format": ("--format", "-f"),
-    "union": ("--union/--strict",),
-    "bindings": ("--bind", "-b"),
-    "valid_from": ("--valid-from", "--from"),
-    "valid_to": ("--valid-to", "--to"),
+_FLAGS = {
+    "--limit -n": "limit",
+    "--subject -s": "subjects",
+    "--predicate -p": "predicates predicate",
+    "--type -t": "types",
+    "--kind": "kinds",
+    "--graph -g": "graphs graph",
+    "--source": "sources",
+    "--source-kind": "source_kinds",
+    "--language --lang -l": "languages language",
+    "--where -w": "where",
+    "--context -c": "context",
+    "--message -m": "message",
+    "--format -f": "format",
+    "--union/--strict": "union",
+    "--valid-from --from": "valid_from",
+    "--valid-to --to": "valid_to",
 }
+FLAGS: Mapping[str, list[str]] = {name: flags.split() for flags, names in _FLAGS.items() for name in names.split()}
 _METAVARS = {
     "PATTERN": "where",
     "TAG": "languages language",
     "TOKENS": "budget",
-    "IRI": "type subjects predicates predicate types graphs graph entity iri subject object merge a b base",
+    "IRI": "type subjects predicates predicate types graphs graph entity iri merge a b base",
     "IRI|TEXT": "source cites",
     "YYYY-MM-DD": "date",
     "COSINE": "min_similarity",
@@ -127,33 +192,41 @@ _KINDS: Mapping[str, Any] = {
 
 
 def parameter(of: Option, *flags: str, panel: str | None = None, metavar: str | None = None) -> inspect.Parameter:
-    """The parameter of an option: an argument where it is required."""
+    """The parameter of an option: an argument where it is required, a flag where it has one choice."""
     kind = Literal[of.choices] if of.choices else _KINDS[of.kind]
     metavar = metavar or METAVARS.get(of.name)
-    shown = of.unit.upper() or metavar
     if of.default is REQUIRED:
         many = "..." if of.kind == "texts" else ""
-        argument = typer.Argument(metavar=f"{metavar or of.name.upper()}{many}", help=of.help, show_default=False)
+        named = of.name.upper() if metavar in (None, "IRI") else metavar
+        argument = typer.Argument(metavar=f"{named}{many}", help=of.help, show_default=False)
         return _keyword(of.name, kind, argument, inspect.Parameter.empty)
-    flag = of.name.replace("_", "-")
-    on = of.default is True or of.usual is True
-    given = flags or FLAGS.get(of.name, (f"--{flag}/--no-{flag}" if on else f"--{flag}",))
-    told = of.told + (" May be repeated." if of.kind in ("texts", "json") else "")
-    callback = from_settings if of.name == "author" and of.help == _AUTHOR.help else None
-    option = typer.Option(*given, metavar=shown, help=told, rich_help_panel=panel, callback=callback)
+    callback = from_settings if of.name == "author" and of.help == _AUTHOR.help else _READ.get(of.name)
     default = None if of.default == () else of.default
+    if len(of.choices) == 1:
+        kind, default, callback = bool, False, lambda value: of.choices[0] if value else None
+    option = typer.Option(
+        *(flags or _flags_of(of.name, on=of.default is True or of.usual is True)),
+        metavar=of.unit.upper() or metavar,
+        help=of.told + (" May be repeated." if of.kind in ("texts", "json") else ""),
+        rich_help_panel=panel,
+        callback=callback,
+    )
     return _keyword(of.name, kind | None if default is None else kind, option, default)
+
+
+def _flags_of(name: str, *, on: bool) -> list[str]:
+    """The flags of an option: also one that turns it off, where it is `on` by default."""
+    flag = name.replace("_", "-")
+    return FLAGS.get(name) or [f"--{flag}/--no-{flag}" if on else f"--{flag}"]
 
 
 def _keyword(name: str, kind: Any, told: Any, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
 
 
-def read_quads(texts: Iterable[str] | None) -> list[Any]:
-    """The quads of arguments in N-Quads; ParseError."""
-    from worlds.graph.longtexts import parse_quads
-
-    return parse_quads(texts or ())
+def is_argument(one: inspect.Parameter) -> bool:
+    """Whether the parameter of a command is an argument."""
+    return isinstance(one.annotation.__metadata__[0], typer.models.ArgumentInfo)
 
 
 def given(
@@ -207,7 +280,10 @@ BINDINGS = given(
     "--bind -b NAME=TERM...",
     "Give a variable a value: an IRI, a prefixed name, a number, true, false, or '\"a text\"@en'; may be repeated.",
     name="bindings",
+    callback=_bindings,
 )
+TARGET = given("--output -o FILE", "Write it to this file instead.", Path, name="target")
+FORMAT = given("--format -f FORMAT", "turtle, nt, nq, trig, rdfxml or jsonld.")
 HOSTS = given("--allow-network HOST...", "Read from this host. May be repeated; others are refused.")
 
 
@@ -253,21 +329,7 @@ class Help:
         finally:
             self.epilog = epilog
         if epilog:
-            _print_epilog(Text.from_markup(epilog))
-
-
-def _print_epilog(text: Text) -> None:
-    """Print an epilog line by line; lines that are no commands are wrapped to the terminal."""
-    console = output()
-    for line in text.split("\n"):
-        hang = len(line.plain) - len(line.plain.lstrip(" 0123456789"))
-        if not console.is_terminal or line.cell_len <= console.width or line.plain.lstrip().startswith("$"):
-            console.print(line, soft_wrap=True)
-            continue
-        first, rest = line.divide([hang])
-        for number, part in enumerate(rest.wrap(console, console.width - hang)):
-            part.rstrip()
-            console.print(Text(" " * hang).append_text(part) if number else first.append_text(part), soft_wrap=True)
+            output().print(Text.from_markup(epilog), soft_wrap=True)
 
 
 def _no_type(ctx: Any) -> None:
@@ -287,22 +349,13 @@ def embedder_of(name: str) -> str | None:
     return None if name == "none" else name
 
 
-def moment(name: str, text: str, otherwise: str = "") -> datetime.datetime:
-    """A time in ISO 8601; ValueError for another text. Without a zone it is one of this machine's."""
-    try:
-        return datetime.datetime.fromisoformat(text).astimezone()
-    except ValueError as error:
-        raise ValueError(f"{name} must be {otherwise}a time such as 2025-01-31, not {text!r}") from error
-
-
 def at_moment(world: World, text: str) -> Any:
     """A revision as a command takes it: a tag, a number, or a time of this machine where it names no zone."""
-    if any(one.name == text for one in world.revisions.list()):
+    if text.isdecimal() or any(one.name == text for one in world.revisions.list()):
         return text
-    try:
-        return moment("a revision", text) if not text.isdecimal() else int(text)
-    except ValueError:
-        return text
+    with contextlib.suppress(ValueError):
+        return datetime.datetime.fromisoformat(text).astimezone()
+    return text
 
 
 @contextlib.contextmanager

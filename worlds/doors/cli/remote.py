@@ -8,7 +8,7 @@ from typing import Any
 
 from worlds.doors.cli.command import command
 from worlds.doors.cli.options import PATH, given
-from worlds.doors.cli.terminal import note, output, waiting
+from worlds.doors.cli.terminal import note, print_text, waiting
 
 _URL = given("URL", "The world on the server: http://HOST:PORT/NAME.")
 _FOLDER = given("FOLDER", "The folder of the primary's worlds.", Path)
@@ -46,7 +46,7 @@ def primary(asked: Any) -> None:
         for name in asked.restore or ():
             server.restore(name)
         names = ", ".join(server.names()) or "no worlds yet"
-        output().print(f"Primary at {server.address}: {names}", soft_wrap=True)
+        print_text(f"Primary at {server.address}: {names}")
         if asked.host not in ("127.0.0.1", "::1", "localhost"):
             note("tokens are sent unencrypted: put a proxy with TLS before it")
         server.wait()
@@ -120,7 +120,7 @@ def follow(url: str, replica: Path, *, token: str | None, poll: float) -> None:
 
     def tell(error: str | None) -> None:
         if error is None:
-            output().print(f"{replica} follows {url}", soft_wrap=True)
+            print_text(f"{replica} follows {url}")
         else:
             note(f"{error}; trying again")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ import typer
 
 from worlds.core.search.options import OPTIONS, gathered
 from worlds.doors.cli import show
-from worlds.doors.cli.ask import as_text, read_stdin
 from worlds.doors.cli.command import command
 from worlds.doors.cli.options import (
     EMBEDDER,
@@ -25,12 +24,11 @@ from worlds.doors.cli.options import (
     given,
     opened,
     parameter,
-)
-from worlds.doors.cli.terminal import note, output, waiting, write_json
+)  # fmt: skip
+from worlds.doors.cli.terminal import as_text, note, read_stdin, waiting, write_json
 
 if TYPE_CHECKING:
-    from worlds.core.search.hits import RanStatement, SearchResults
-    from worlds.world import World
+    from worlds.core.search.hits import SearchResults
 
 _PANELS: Mapping[str, str] = {
     "filter": "What may be found",
@@ -39,18 +37,7 @@ _PANELS: Mapping[str, str] = {
     "answer": "What is printed",
 }
 _HALF_LIFE = 365  # days, unless it is given
-_IN_PARTS = ("exclude", "weights", "rerank", "decay")  # options that the command line takes by several of its own
 _FILTERS = ("subjects", "predicates", "types", "graphs", "sources", "source_kinds", "languages", "where")
-_TABLE = tuple(name for name in OPTIONS if name not in (*_IN_PARTS, "vector", "boost"))
-
-
-def _stage(words: str, help: str, *more: Any, **options: Any) -> inspect.Parameter:
-    return given(words, help, *more, rich_help_panel=_PANELS["stage"], **options)
-
-
-def _option(name: str) -> inspect.Parameter:
-    """The parameter of an option of the table."""
-    return parameter(OPTIONS[name], panel=_PANELS.get(OPTIONS[name].group))
 
 
 def _exclusion(name: str) -> inspect.Parameter:
@@ -61,12 +48,42 @@ def _exclusion(name: str) -> inspect.Parameter:
     return parameter(without, *excluded, panel=_PANELS["filter"], metavar=METAVARS[name])
 
 
-def _place(name: str) -> int:
-    """The position of a parameter in the help, by its option."""
-    part_of = {"reranker": "rerank", "half_life": "decay", "group": "group_by"}
-    words = {"exclude": "exclude", "weight": "weights", "evergreen": "decay"}
-    whole = part_of.get(name) or words.get(name.partition("_")[0], name)
-    return list(OPTIONS).index(whole) if whole in OPTIONS else -1 if name in ("path", "words") else len(OPTIONS)
+def _part(words: str, help: str, *more: Any, group: str = "stage", **options: Any) -> inspect.Parameter:
+    return given(words, help, *more, rich_help_panel=_PANELS[group], **options)
+
+
+_BOOST = (
+    "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 ln(1 + "
+    "number)."
+)
+_IN_PARTS = {
+    "exclude": [_exclusion(name) for name in _FILTERS],
+    "weights": [
+        _part("--weight-vector NUMBER", "The weight of the results by meaning.", float, group="fusion"),
+        _part("--weight-text NUMBER", "The weight of the full-text results.", float, group="fusion"),
+    ],
+    "vector": [],
+    "rerank": [
+        _part("--rerank/--no-rerank", "Rerank the first hits by a cross-encoder."),
+        _part("--reranker MODEL", "The cross-encoder, by name or path; implies --rerank."),
+    ],
+    "boost": [_part(f"--boost {METAVARS['boost']}...", _BOOST)],
+    "decay": [
+        _part("--decay IRI", "Scores fall with the age of the date under this predicate."),
+        _part("--half-life DAYS", "The days in which a score halves.", float, _HALF_LIFE),
+        _part("--evergreen-type IRI...", "Subjects of this type do not age."),
+        _part("--evergreen-predicate IRI...", "Texts under this predicate do not age."),
+        _part("--evergreen-flag IRI...", "Subjects for which this is true do not age."),
+    ],
+}
+"""Options of a search that the command line takes by several of its own, or words anew."""
+_TABLE = tuple(name for name in OPTIONS if name not in _IN_PARTS)
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    """The parameters of the options of a search, in the order of the help."""
+    for name, one in OPTIONS.items():
+        yield from _IN_PARTS.get(name) or ([] if name in _IN_PARTS else [parameter(one, panel=_PANELS.get(one.group))])
 
 
 @command(
@@ -77,35 +94,15 @@ def _place(name: str) -> int:
         "Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
         name="words",
     ),
-    *(*map(_option, _TABLE), *map(_exclusion, _FILTERS)),
-    *(WORLDS, EMBEDDER),
-    given("--weight-vector NUMBER", "The weight of the results by meaning.", float, rich_help_panel=_PANELS["fusion"]),
-    given("--weight-text NUMBER", "The weight of the full-text results.", float, rich_help_panel=_PANELS["fusion"]),
-    _stage("--rerank/--no-rerank", "Rerank the first hits by a cross-encoder."),
-    _stage("--reranker MODEL", "The cross-encoder, by name or path; implies --rerank."),
-    _stage(
-        f"--boost {METAVARS['boost']}...",
-        "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 ln(1 + "
-        "number).",
-    ),
-    _stage("--decay IRI", "Scores fall with the age of the date under this predicate."),
-    _stage("--half-life DAYS", "The days in which a score halves.", float, _HALF_LIFE),
-    _stage("--evergreen-type IRI...", "Subjects of this type do not age."),
-    _stage("--evergreen-predicate IRI...", "Texts under this predicate do not age."),
-    _stage("--evergreen-flag IRI...", "Subjects for which this is true do not age."),
+    *_parameters(),
     given("--group", "The same as --group-by subject.", hidden=True),
-    given(
-        "--facets",
-        "Count the types, predicates, graphs, languages and sources of all that matches, too.",
-        rich_help_panel=_PANELS["answer"],
+    _part(
+        "--facets", "Count the types, predicates, graphs, languages and sources of all that matches.", group="answer"
     ),
-    given(
-        "--sql", "The SQL statements that ran and their parameters, instead of hits.", rich_help_panel=_PANELS["answer"]
-    ),
-    *VIEWS,
-    given("--json", "One JSON document.", rich_help_panel=_PANELS["answer"]),
+    _part("--sql", "The SQL statements that ran and their parameters, instead of hits.", group="answer"),
+    *(WORLDS, EMBEDDER, *VIEWS),
+    _part("--json", "One JSON document.", group="answer"),
     json=False,
-    key=_place,
 )
 def search(asked: Any) -> None:
     """Find the texts that best answer a question, best first.
@@ -132,17 +129,19 @@ def search(asked: Any) -> None:
     if asked.worlds and any(view.values()):
         raise ValueError("--at, --as-of and --entailed work with one world only")
     options = gathered(_options(asked))
-    with _opened(asked.path, asked.worlds, "none" if asked.mode == "text" else asked.embedder, **view) as world:
-        busy = waiting("searching") if asked.worlds or world.embedder is not None else contextlib.nullcontext()
-        with busy:
+    model = "none" if asked.mode == "text" else asked.embedder
+    with _opened(asked.path, asked.worlds, model, **view) as world:
+        with waiting("searching" if asked.worlds or world.embedder is not None else ""):
             found = world.search(query, **options)
         if asked.sql:
-            _print_sql(found.explain.statements, json=json)
+            show.print_sql(found.explain.statements, json=json)
             return
-        facets = asked.facets or bool(asked.facet)
-        _print(found, query, world.prefixes, json=json, explain=asked.explain, facets=facets)
+        _print(found, query, world.prefixes, asked)
         if not (found or json):
-            note("no hits" if asked.worlds else _nothing(world, query))
+            empty = (
+                "" if asked.worlds or len(world) else f": the world is empty; `worlds load {world.path} FILE` fills it"
+            )
+            note(f"no hits{empty or ('' if query.strip() else ': the query is blank')}")
 
 
 def _options(asked: Any) -> dict[str, Any]:
@@ -176,34 +175,16 @@ def _opened(
     return opened(path, embedder=embedder, **view)
 
 
-def _print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
-    """The statements that a search ran."""
-    if json:
-        values = [list(map(show.json_value, one.parameters)) for one in ran]
-        write_json(
-            [{"step": one.step, "sql": one.sql, "parameters": value} for one, value in zip(ran, values, strict=True)]
-        )
-    for one in () if json else ran:
-        show.print_sql(output(), one.step, one.sql, one.parameters)
-
-
-def _print(
-    found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool, facets: bool
-) -> None:
-    more = {"facets": found.facets.to_dict(prefixes)} if facets else {}
-    if json:
-        write_json({"query": query, **found.to_dict(sql=explain), **more})
+def _print(found: SearchResults, query: str, prefixes: Mapping[str, str], asked: Any) -> None:
+    facets = found.facets.to_dict(prefixes) if asked.facets or asked.facet else None
+    if asked.json:
+        more = {} if facets is None else {"facets": facets}
+        write_json({"query": query, **found.to_dict(sql=asked.explain), **more})
         return
     for remark in found.notes:
         note(remark)
-    show.print_hits(output(), found, prefixes)
-    if facets:
-        show.print_facets(output(), more["facets"], prefixes)
-    if explain:
-        show.print_explanation(output(), found, prefixes)
-
-
-def _nothing(world: World, query: str) -> str:
-    if not len(world):
-        return f"no hits: the world is empty; `worlds load {world.path} FILE` fills it"
-    return "no hits" if query.strip() else "no hits: the query is blank"
+    show.print_hits(found, prefixes)
+    if facets is not None:
+        show.print_facets(facets, prefixes)
+    if asked.explain:
+        show.print_explanation(found, prefixes)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from worlds.doors.cli.terminal import clean, counted
+from worlds.doors.cli.terminal import clean, counted, output, print_text, write_json
 from worlds.doors.cli.text_table import table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from worlds.core.search.hits import Hit, Leg, SearchResults, Step
+    from worlds.core.search.hits import Leg, RanStatement, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
 _WIDEST = 100  # cells of a line of text, however wide the terminal is
@@ -25,6 +25,7 @@ _OTHERS = 3  # further subjects that a hit names
 _HIT = 40  # characters of a hit's name in the table that explains
 _PARAMETER = 100  # characters shown of a parameter
 _MOST_VALUES = 20  # of a facet
+_BLOCK = 1000  # lines written at a time
 _INDENT = 6  # of a long value's further lines
 _NAMES = ("label", "term", "iri", "value", "name", "message")  # fields that name a record in a cell, the best first
 _WHICH = re.compile(
@@ -46,8 +47,9 @@ def term(term: object, prefixes: Mapping[str, str]) -> str:
 # --- search -------------------------------------------------------------------------------------------------------
 
 
-def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str]) -> None:
+def print_hits(hits: SearchResults, prefixes: Mapping[str, str]) -> None:
     """The hits, best first: label, subject and types, and the text under its predicate."""
+    console = output()
     indent = len(str(len(hits))) + 2
     for rank, hit in enumerate(hits, 1):
         subject = term(hit.subject, prefixes)
@@ -66,26 +68,29 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
         score = f" {hit.score:.4f}"
         line = Text.assemble(title, "  " if about else "", about, (score, "dim"))
         if line.cell_len <= min(console.width, _WIDEST) or not console.is_terminal:
-            print_wrapped(console, line, 0, indent)
+            print_wrapped(line, 0, indent)
         else:
-            print_wrapped(console, title.append(f" {score}", style="not bold"), 0, indent)
-            print_wrapped(console, about, indent, indent)
+            print_wrapped(title.append(f" {score}", style="not bold"), 0, indent)
+            print_wrapped(about, indent, indent)
         language = getattr(hit.literal, "language", None)
         text = Text(f"{term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
-        text.append_text(_highlighted(clean(hit.snippet)))
-        print_wrapped(console, text, indent, indent)
-        if others := _others(hit, prefixes):
-            print_wrapped(console, Text(others, style="dim"), indent, indent)
+        print_wrapped(text.append_text(_highlighted(clean(hit.snippet))), indent, indent)
+        others = list(dict.fromkeys(term(quad[0], prefixes) for quad in hit.quads if quad[0] != hit.subject))
+        if others:
+            more = f" and {len(others) - _OTHERS:,} more" if len(others) > _OTHERS else ""
+            print_wrapped(Text(f"also {', '.join(others[:_OTHERS])}{more}", style="dim"), indent, indent)
 
 
-def print_wrapped(console: Console, text: Text, first: int, rest: int) -> None:
+def print_wrapped(text: Text, first: int, rest: int) -> None:
     """Print a text with its first line and the rest indented."""
-    if not console.is_terminal:
-        console.print(Text(" " * first).append_text(text), soft_wrap=True)
-        return
-    for number, line in enumerate(text.wrap(console, min(console.width, _WIDEST) - rest)):
-        line.rstrip()
-        console.print(Text(" " * (rest if number else first)).append_text(line), soft_wrap=True)
+    console = output()
+    lines = [text]
+    if console.is_terminal:
+        lines = list(text.wrap(console, min(console.width, _WIDEST) - rest))
+    for number, line in enumerate(lines):
+        if console.is_terminal:
+            line.rstrip()
+        print_text(Text(" " * (rest if number else first)).append_text(line))
 
 
 def _highlighted(snippet: str) -> Text:
@@ -99,25 +104,13 @@ def _highlighted(snippet: str) -> Text:
     return text.append(snippet[at:])
 
 
-def _others(hit: Hit, prefixes: Mapping[str, str]) -> str:
-    """The other subjects of the same text."""
-    subjects = list(dict.fromkeys(quad[0] for quad in hit.quads if quad[0] != hit.subject))
-    if not subjects:
-        return ""
-    named = ", ".join(term(subject, prefixes) for subject in subjects[:_OTHERS])
-    more = len(subjects) - _OTHERS
-    return f"also {named}" + (f" and {more:,} more" if more > 0 else "")
-
-
-def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[str, str]) -> None:
+def print_explanation(hits: SearchResults, prefixes: Mapping[str, str]) -> None:
     """Print the lists' shares in each hit, the effect of each stage, the quads, and the plan of the search."""
     told = hits.explain
     if hits:
         legs = [name for name in ("vector", "text") if any(name in (hit.explain or {}) for hit in hits)]
-        head = ["rank", "score"]
-        for name in legs:
-            head += [f"{name} #", "cosine" if name == "vector" else "BM25", "gives"]
-        head += [*told.stages, "hit"]
+        values = {"vector": "cosine", "text": "BM25"}
+        head = ["rank", "score", *(cell for name in legs for cell in (f"{name} #", values[name], "gives"))]
         rows = [
             [
                 str(rank),
@@ -128,26 +121,25 @@ def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[s
             ]
             for rank, hit in enumerate(hits, 1)
         ]
-        console.print()
-        print_table(console, head, rows)
-        console.print()
-        print_table(console, ["rank", "quads"], list(_cited(hits, prefixes)))
-    facts: dict[str, object] = {"mode": told.mode, "fusion": told.fusion}
-    if told.plan is not None:
-        facts["plan"] = f"{told.plan}: {told.reason}"
-    if told.eligible is not None:
-        facts["eligible"] = f"{told.eligible:,} chunks pass the filter"
-    if told.compared is not None:
-        facts["compared"] = f"{told.compared:,} vectors"
-    if told.match is not None:
-        facts["words"] = f"{told.words}: {told.match}"
+        print_text()
+        print_table([*head, *told.stages, "hit"], rows)
+        print_text()
+        print_table(["rank", "quads"], list(_cited(hits, prefixes)))
     reranked = f"; {counted(told.candidates, 'candidate')} for {', '.join(told.stages)}" if told.stages else ""
-    facts["lists"] = f"at most {told.depth:,} long{reranked}"
-    facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
-    console.print()
-    print_answer(console, facts, prefixes)
-    console.print()
-    console.print(Text(told.sql.rstrip(), style="dim"), soft_wrap=True)
+    facts = {
+        "mode": told.mode,
+        "fusion": told.fusion,
+        "plan": told.plan and f"{told.plan}: {told.reason}",
+        "eligible": None if told.eligible is None else f"{told.eligible:,} chunks pass the filter",
+        "compared": None if told.compared is None else f"{told.compared:,} vectors",
+        "words": told.match and f"{told.words}: {told.match}",
+        "lists": f"at most {told.depth:,} long{reranked}",
+        "time": ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms",
+    }
+    print_text()
+    print_answer(facts, prefixes)
+    print_text()
+    print_text(Text(told.sql.rstrip(), style="dim"))
 
 
 def _leg(leg: Leg | None) -> tuple[str, str, str]:
@@ -172,9 +164,7 @@ def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[st
             yield [str(rank), f"and {more:,} more"]
 
 
-def print_facets(
-    console: Console, facets: Mapping[str, Sequence[Mapping[str, Any]]], prefixes: Mapping[str, str]
-) -> None:
+def print_facets(facets: Mapping[str, Sequence[Mapping[str, Any]]], prefixes: Mapping[str, str]) -> None:
     """Each facet, the commonest values first, with the number of texts that have each."""
     from worlds.graph.terms import shorten
 
@@ -182,40 +172,58 @@ def print_facets(
         rows = [(clean(one["label"]), f"{one['count']:,}") for one in values[:_MOST_VALUES]]
         if len(values) > _MOST_VALUES:
             rows.append(("…", f"{len(values) - _MOST_VALUES:,} more values"))
-        print_table(console, (shorten(name, prefixes) if ":" in name else name, "texts"), rows)
+        print_table((shorten(name, prefixes) if ":" in name else name, "texts"), rows)
 
 
-def print_sql(console: Console, step: str, statement: str, parameters: Sequence[object]) -> None:
-    """A statement of a search's step, and its parameters as comments, long ones cut."""
-    console.print(Text(f"-- {step}", style="bold"))
-    console.print(Text(statement.rstrip() + ";"), soft_wrap=True)
-    for number, value in enumerate(parameters, 1):
-        shown = f"{len(value):,} bytes" if isinstance(value, bytes) else repr(value)
-        if len(shown) > _PARAMETER:
-            shown = f"{shown[:_PARAMETER]}… ({len(shown):,} characters)"
-        console.print(Text(f"-- ?{number} = {clean(shown)}", style="dim"), soft_wrap=True)
+def print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
+    """The statements that a search ran, and their parameters as comments, long ones cut; in JSON bytes as base64."""
+    if json:
+        values = [[_json_value(value) for value in one.parameters] for one in ran]
+        told = [{"step": one.step, "sql": one.sql} for one in ran]
+        write_json([{**one, "parameters": given} for one, given in zip(told, values, strict=True)])
+        return
+    for one in ran:
+        print_text(f"-- {one.step}", "bold")
+        print_text(Text(one.sql.rstrip() + ";"))
+        for number, value in enumerate(one.parameters, 1):
+            shown = f"{len(value):,} bytes" if isinstance(value, bytes) else repr(value)
+            if len(shown) > _PARAMETER:
+                shown = f"{shown[:_PARAMETER]}… ({len(shown):,} characters)"
+            print_text(f"-- ?{number} = {shown}", "dim")
 
 
-def json_value(value: object) -> object:
-    """A parameter of a statement for JSON; bytes as {"base64": …}."""
+def _json_value(value: object) -> object:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
 # --- any answer ---------------------------------------------------------------------------------------------------
 
 
-def print_answer(console: Console, told: Any, prefixes: Mapping[str, str]) -> None:
-    """Print an answer by its document: a list of records as a table, a record as its fields, one a line, and its lists
-    of records as tables below.
+def document(answer: Any) -> Any:
+    """An answer as JSON-ready values."""
+    if isinstance(answer, Mapping):
+        return {name: document(value) for name, value in answer.items()}
+    if isinstance(answer, list | tuple):
+        return list(map(document, answer))
+    return answer.to_dict() if hasattr(answer, "to_dict") else answer
+
+
+def print_record(answer: Any, prefixes: Mapping[str, str]) -> None:
+    """Print an answer by its document."""
+    print_answer(document(answer), prefixes)
+
+
+def print_answer(told: Any, prefixes: Mapping[str, str]) -> None:
+    """Print a document: a list of records as a table, a record as its fields, one a line, and its lists of records as
+    tables below.
 
     Terms are shortened by the prefixes. What a cell cannot hold, such as the quads of a finding, is left to --json.
     """
     if isinstance(told, list):
-        _print_records(console, told, prefixes)
+        _print_records(told, prefixes)
         return
     if not isinstance(told, Mapping):
-        for line in str(told).split("\n"):
-            console.print(Text(clean(_text(line, prefixes))), soft_wrap=True)
+        print_text("\n".join(_text(line, prefixes) for line in str(told).split("\n")))
         return
     fields = {name: value for name, value in told.items() if name != "notes" and (value or value in (False, 0))}
     below = {name: value for name, value in fields.items() if _stands_below(value)}
@@ -224,14 +232,14 @@ def print_answer(console: Console, told: Any, prefixes: Mapping[str, str]) -> No
     for name, text in facts.items():
         if text:
             shown = Text(_words(name).ljust(width), style="dim")
-            print_wrapped(console, shown.append(text, style="not dim"), 0, min(width, _INDENT))
+            print_wrapped(shown.append(text, style="not dim"), 0, min(width, _INDENT))
     for name, value in below.items():
         if facts or len(below) > 1:
-            console.print(Text(f"{chr(10) * bool(facts)}{_words(name)} ({len(value):,})", style="bold"), soft_wrap=True)
+            print_text(f"{chr(10) * bool(facts)}{_words(name)} ({len(value):,})", "bold")
             facts = facts or {name: ""}
         if isinstance(value, Mapping):
             value = [{"name": name, "value": one} for name, one in value.items()]
-        _print_records(console, value, prefixes)
+        _print_records(value, prefixes)
 
 
 def _stands_below(value: Any) -> bool:
@@ -240,7 +248,7 @@ def _stands_below(value: Any) -> bool:
     return any(isinstance(one, Mapping) and "term" not in one for one in records)
 
 
-def _print_records(console: Console, records: Sequence[Any], prefixes: Mapping[str, str]) -> None:
+def _print_records(records: Sequence[Any], prefixes: Mapping[str, str]) -> None:
     """A table of records: a column for each field that one of them has, and a cell can hold."""
     rows = [one if isinstance(one, Mapping) else {"": one} for one in records]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -250,7 +258,7 @@ def _print_records(console: Console, records: Sequence[Any], prefixes: Mapping[s
         for name, column in cells.items()
         if any(row.get(name) or row.get(name) is False for row in rows) and any(column)
     }
-    print_table(console, list(map(_words, shown)), list(zip(*shown.values(), strict=True)))
+    print_table(list(map(_words, shown)), list(zip(*shown.values(), strict=True)))
 
 
 def _words(name: str) -> str:
@@ -282,6 +290,7 @@ def _named(record: Mapping[str, Any], prefixes: Mapping[str, str]) -> str:
     if not name and all(isinstance(one, str | int | float) for one in fields.values()):
         return ", ".join(f"{_words(key)}: {_cell(key, one, prefixes)}" for key, one in fields.items())
     said = [f"{one['label']}: {_cell('', one['value'], prefixes)}" for one in record.get("annotations", ())]
+    said += [f"{fields['count']:,}"] if name and "count" in fields else []
     return f"{name} ({clean('; '.join(said))})" if said else name
 
 
@@ -317,9 +326,10 @@ def size(count: int) -> str:
     return f"{value:,.1f} TB"
 
 
-def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table that fits the terminal."""
+    console = output()
     lines = table(head, rows, width=console.width if console.is_terminal else None)
-    console.print(Text(next(lines), style="bold"), soft_wrap=True)
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
+    print_text(Text(next(lines), style="bold"))
+    while block := list(islice(lines, _BLOCK)):  # far faster than by the console
+        sys.stdout.write("\n".join(block) + "\n")

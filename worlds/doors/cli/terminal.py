@@ -15,9 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worlds.errors import OpenError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.text import Text
 
 _ASCII = {"…": "...", "·": "-", "─": "-", "│": "|", "≥": ">=", "≤": "<=", "×": "x"}
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {
@@ -70,6 +73,42 @@ def messages() -> Console:
     return _console(sys.stderr)
 
 
+def as_text(given: str) -> str:
+    """A command-line argument as text: bytes that were not UTF-8 become U+FFFD."""
+    return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def read_text(file: str | Path) -> str:
+    """The text of a file, or of standard input where it is -; OpenError."""
+    if str(file) == "-":
+        return read_stdin()
+    try:
+        return Path(file).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpenError(f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
+
+
+def print_text(text: str | Text = "", style: str = "") -> None:
+    """Print a text for people on standard output, its lines whole, the control characters of a str visible."""
+    from rich.text import Text
+
+    output().print(Text(clean(text), style=style) if isinstance(text, str) else text, soft_wrap=True)
+
+
+def announce_terminal() -> None:
+    """Report that the command waits for standard input, where that is a terminal."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        note("reading from the terminal; Ctrl-D ends it")
+
+
+def read_stdin() -> str:
+    """The text on standard input."""
+    if sys.stdin is None:
+        raise OpenError("there is no standard input")
+    announce_terminal()
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
 def say(kind: str, message: str, *, style: str = "bold") -> None:
     """One line on standard error: `note: …`."""
     from rich.text import Text
@@ -106,6 +145,14 @@ def write_utf8(text: str) -> None:
         sys.stdout.buffer.write(b"\n")
 
 
+def write_document(text: str, target: Path | None) -> None:
+    """Write a document to a file, or print it."""
+    if target is None:
+        write_utf8(text)
+    else:
+        target.write_text(text, encoding="utf-8")
+
+
 class Bar:
     """Shows how far long work has come; the `progress` of a world's methods.
 
@@ -117,7 +164,7 @@ class Bar:
         self._bar: Progress | None = None
         self._task: Any = None
         self._step: tuple[str, int, int | None] = ("opening", 0, None)
-        self._began = (time.monotonic(), 0)  # when this step did, and with how much done
+        self._began = (0, time.monotonic())  # how much was done when this step began, and when
         self._begun = time.monotonic()
         self._quads = 0  # read by now
         self._closed = False
@@ -133,7 +180,7 @@ class Bar:
                 self._quads = done
                 return
             if step != self._step[0]:
-                self._began = (time.monotonic(), done)
+                self._began = (done, time.monotonic())
                 if self._bar is not None:
                     self._bar.reset(self._task)  # what the step before had finished is no part of this one
             self._step = (step, done, total)
@@ -151,13 +198,18 @@ class Bar:
     def _update(self) -> None:
         if self._bar is not None:
             step, done, total = self._step
-            now = time.monotonic()
-            if step.startswith("read") and self._quads:
-                speed = _speed("quads", self._quads, now - self._begun)
-            else:
-                speed = _speed(step, done - self._began[1], now - self._began[0])
-            amount = _amount(step, done, total) + speed
-            self._bar.update(self._task, description=clean(step), completed=done, amount=amount)
+            unit, scale = ("MB", 1_000_000) if step.startswith("read") else (_UNITS.get(step, ""), 1)
+            before, since = self._began
+            told = f"{done / scale:,.{scale > 1:d}f}" + (
+                "" if total is None else f" / {total / scale:,.{scale > 1:d}f}"
+            )
+            told = f"{told} {unit}" if unit else ""
+            if scale > 1 and self._quads:
+                unit, scale, done, before, since = "quads", 1, self._quads, 0, self._begun
+            seconds = time.monotonic() - since
+            if unit and done > before and seconds >= 1:
+                told += f" ({(done - before) / scale / seconds:,.{scale > 1:d}f} {unit}/s)"
+            self._bar.update(self._task, description=clean(step), completed=self._step[1], amount=told)
             self._bar.tasks[0].total = total  # None too, which `update` takes for no change
 
     def close(self) -> None:
@@ -170,26 +222,6 @@ class Bar:
 
 
 _UNITS = {"quads": "quads", "write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}
-
-
-def _amount(step: str, done: int, total: int | None) -> str:
-    if step.startswith("read"):
-        mega = 1_000_000
-        return f"{done / mega:,.1f} MB" if total is None else f"{done / mega:,.1f} / {total / mega:,.1f} MB"
-    unit = _UNITS.get(step, "")
-    if not unit:
-        return ""
-    if not done and total:
-        return f"{total:,} {unit}"
-    return f"{done:,} {unit}" if total is None else f"{done:,} / {total:,} {unit}"
-
-
-def _speed(step: str, done: int, seconds: float) -> str:
-    """The amount done per second, once enough time has passed to know it."""
-    if step.startswith("read") and done and seconds >= 1:
-        return f" ({done / seconds / 1_000_000:,.1f} MB/s)"
-    unit = _UNITS.get(step)
-    return f" ({done / seconds:,.0f} {unit}/s)" if unit and done and seconds >= 1 else ""
 
 
 def _progress() -> Progress:
@@ -220,8 +252,8 @@ def progress() -> Iterator[Bar]:
 
 @contextlib.contextmanager
 def waiting(message: str) -> Iterator[None]:
-    """A spinner while the block runs, on a terminal only."""
-    if not sys.stderr.isatty():
+    """A spinner with a message while the block runs, on a terminal only."""
+    if not (message and sys.stderr.isatty()):
         yield
         return
     with messages().status(message, spinner="line"):

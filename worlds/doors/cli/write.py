@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Mapping
 from json import dumps
@@ -12,11 +11,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from worlds.core.search.options import REQUIRED
-from worlds.doors.cli.ask import given_bindings, given_query
+from worlds.doors.cli.ask import given_query
 from worlds.doors.cli.command import command
 from worlds.doors.cli.exit_codes import Interrupted
-from worlds.doors.cli.options import BINDINGS, EMBEDDER, FILE, HOSTS, INTERRUPTIBLE, RAY, embedder_of, given
-from worlds.doors.cli.terminal import counted, note, output, progress, waiting, write_json
+from worlds.doors.cli.options import (
+    BINDINGS,
+    EMBEDDER,
+    FILE,
+    HOSTS,
+    INTERRUPTIBLE,
+    RAY,
+    announced,
+    embedder_of,
+    given,
+)  # fmt: skip
+from worlds.doors.cli.terminal import counted, note, print_text, progress, waiting, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 
 @command(
     "load",
-    given("SOURCE...", "Files, folders, globs, URLs, or - for standard input.", name="sources"),
+    given("SOURCE...", "Files, folders, globs, URLs, or - for standard input.", name="sources", callback=announced),
     given("--replace", "The same as --mode replace."),
     HOSTS,
     given("--map FILE", "Read tables by this CSVW metadata; - proposes it for each.", name="mapping"),
@@ -45,7 +54,6 @@ def load(
     mapping: str | None,
     propose_map: bool,
     embed: bool,
-    dry_run: bool,
     **given: Any,
 ) -> Any:
     """Makes the world if there is none. All of it is loaded or, after an error or Ctrl-C, nothing.
@@ -57,18 +65,16 @@ def load(
     """
     _refuse_network(sources, allow_network or [])
     if propose_map:
-        return _propose_map(world, sources, given["base"])
+        return _propose_map(world, sources, given.get("base"))
     if mapping is not None:
         given["mapping"] = True if mapping == "-" else mapping
     if replace:
         given["mode"] = "replace"
-    if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
-        note("reading RDF from the terminal; Ctrl-D ends it")
     before = world.stats().last_revision
-    options: dict[str, Any] = {"allow_network": allow_network or False, "embed": embed and not dry_run}
+    given |= {"allow_network": allow_network or False, "embed": embed and not given["dry_run"]}
     try:
         with progress() as bar:
-            return world.load(list(sources), progress=bar, dry_run=dry_run, **options, **given)
+            return world.load(list(sources), progress=bar, **given)
     except KeyboardInterrupt as interrupt:
         state = "nothing was changed; run the same command again"
         if world.stats().last_revision != before:
@@ -86,7 +92,7 @@ def _propose_map(world: World, tables: list[str], base: str | None) -> None:
         beside = Path(f"{table}-metadata.json")
         with beside.open("x", encoding="utf-8") as stream:
             stream.write(dumps(one, ensure_ascii=False, indent=2) + "\n")
-        output().print(f"{beside} is written", soft_wrap=True)
+        print_text(f"{beside} is written")
 
 
 def _refuse_network(sources: list[str], hosts: list[str]) -> None:
@@ -103,27 +109,15 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
     nothing="nothing changed",
 )
 def update(
-    world: World,
-    request: str | None,
-    *,
-    file: str | None,
-    bindings: list[str] | None,
-    timeout: float | None,
-    allow_network: list[str] | None,
-    **given: Any,
+    world: World, request: str | None, *, file: str | None, bindings: Any, timeout: float | None, **given: Any
 ) -> Any:
     """Several operations are one revision: all of it or, after an error, nothing.
 
     $ worlds update kb.db 'INSERT DATA { ex:apollo11 rdfs:label "Apollo 11"@en }'
     $ worlds update kb.db --file fix.ru --author ann --message 'one label each'
     """
-    return world.update(
-        given_query(request, file),
-        bindings=given_bindings(bindings),
-        timeout=INTERRUPTIBLE if timeout is None else timeout,
-        allow_network=allow_network or False,
-        **given,
-    )
+    given |= {"bindings": dict(bindings or ()), "timeout": INTERRUPTIBLE if timeout is None else timeout}
+    return world.update(given_query(request, file), **given)
 
 
 @command(
@@ -167,7 +161,7 @@ def embed(world: World, path: str, *, rebuild: bool, embedder: str, **given: Any
 
 def _several(given: Mapping[str, Any]) -> bool:
     """Whether several processes embed."""
-    return given["workers"] > 1 or given["ray"] is not None
+    return given["workers"] > 1 or given.get("ray") is not None
 
 
 @command(
@@ -180,7 +174,7 @@ def _several(given: Mapping[str, Any]) -> bool:
     *(RAY, EMBEDDER),
     json=False,
 )
-def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given: Any) -> None:
+def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given: Any) -> str:
     """Cut RDF into several worlds, loaded and embedded by several processes, to be searched as one by `--world`.
 
     A run that was interrupted is finished by the next one with the same arguments.
@@ -193,17 +187,8 @@ def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given:
 
     try:
         with waiting("cutting, loading and embedding"):
-            worlds = run(source, into, shards=shards, embedder=embedder_of(embedder), **given)
+            return "\n".join(map(str, run(source, into, shards=shards, embedder=embedder_of(embedder), **given)))
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(_told(into, shards)) from interrupt
-    for path in worlds:
-        output().print(str(path), soft_wrap=True)
-
-
-def _told(into: Path, shards: int) -> str:
-    """The state that an interrupted run leaves, and how to go on."""
-    again = "run the same command to continue"
-    if not (into / "parts").exists():
-        return f"no shard is in {into} yet: run the same command again"
-    done = len(list(into.glob("shard-*.db")))
-    return f"{done} of {shards} shards are in {into}, with the parts of the others; {again}"
+        done = f"{len(list(into.glob('shard-*.db')))} of {shards} shards are in {into}, with the parts of the others"
+        state = done if (into / "parts").exists() else f"no shard is in {into} yet"
+        raise Interrupted(f"{state}: run the same command to continue") from interrupt
