@@ -18,7 +18,7 @@ from worlds.extras.curation.columns.axioms import OWL, RDFS, SKOS, TYPE, Axioms
 from worlds.extras.curation.columns.quad_columns import NO_IDS, Mask, QuadTable, distinct
 from worlds.extras.curation.findings.declared import Declared
 from worlds.extras.curation.findings.findings import RawFinding, Severity
-from worlds.extras.curation.findings.tidiness import CheckResult, Tidiness, spelling
+from worlds.extras.curation.findings.tidiness import CheckResult, Tidiness, checked, spelling
 from worlds.graph.terms import RDF
 
 _VOCABULARIES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/ns/shacl#")
@@ -115,37 +115,32 @@ class Checks:
             path = "|".join(f"<{iri}>" for iri in iris)
             lacking = "FILTER(isLiteral(?x)) " if role != "type" else ""
             absent = f" FILTER NOT EXISTS {{ ?entity {path} ?x {lacking}}}" if iris else ""
+            query = f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}{absent} }}"
             yield CheckResult(
                 f"missing {role}",
                 "info" if role == "description" else "warning",
                 f"entities without a {role}",
                 self.entities[~having[self.entities]],
-                f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}{absent} }}",
+                query,
             )
         links = (self.table.kinds[self.table.objects] != LITERAL) & (self.table.predicates != self.table.id(TYPE))
         tied = self._mask(np.concatenate([self.table.subjects[links], self.table.objects[links]]))
-        yield CheckResult(
-            "orphan",
-            "info",
-            "entities with no links in or out",
-            self.entities[~tied[self.entities]],
+        query = (
             f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}"
             f" FILTER NOT EXISTS {{ ?entity ?q ?other FILTER(!isLiteral(?other) && ?q != <{TYPE}>) }}"
-            f" FILTER NOT EXISTS {{ ?other ?q ?entity FILTER(?q != <{TYPE}>) }} }}",
+            f" FILTER NOT EXISTS {{ ?other ?q ?entity FILTER(?q != <{TYPE}>) }} }}"
         )
+        yield checked("orphan", self.entities[~tied[self.entities]], query)
 
     def _merged_names(self) -> CheckResult:
         """Names of merged entities, which redirect to another name, that quads use again."""
         columns = (self.table.subjects, self.table.predicates, self.table.objects)
-        return CheckResult(
-            "merged name",
-            "warning",
-            "old names of merged entities that quads use again",
-            self.table.led[np.isin(self.table.led, np.concatenate(columns))],
+        query = (
             f"SELECT DISTINCT ?entity WHERE {{ GRAPH <{REDIRECTS.value}> {{ ?entity ?redirect ?kept }}"
             f" GRAPH ?g {{ {{ ?entity ?p ?o }} UNION {{ ?s ?p ?entity }} UNION {{ ?s ?entity ?o }} }}"
-            f" FILTER(?g != <{REDIRECTS.value}>) }}",
+            f" FILTER(?g != <{REDIRECTS.value}>) }}"
         )
+        return checked("merged name", self.table.led[np.isin(self.table.led, np.concatenate(columns))], query)
 
     def _references(self) -> Iterator[CheckResult]:
         """Objects without a description, in the namespaces of described entities."""
@@ -159,70 +154,48 @@ class Checks:
         names = table.values(bare)
         broken = [n for n in bare.tolist() if own and _namespace(names[n]) in own]
         listed = " ".join(f'"{space}"' for space in own)
-        yield CheckResult(
-            "broken reference",
-            "warning",
-            "IRIs of the world's own namespaces that are used but never described",
-            np.array(broken, dtype=np.int64),
+        query = (
             "SELECT DISTINCT ?missing WHERE { ?s ?p ?missing FILTER(isIRI(?missing))"
             f" FILTER NOT EXISTS {{ ?missing ?q ?x }}"
-            f' BIND(REPLACE(STR(?missing), "[^/#:]+$", "") AS ?space) VALUES ?space {{ {listed} }} }}',
+            f' BIND(REPLACE(STR(?missing), "[^/#:]+$", "") AS ?space) VALUES ?space {{ {listed} }} }}'
         )
+        yield checked("broken reference", np.array(broken, dtype=np.int64), query)
         deprecated = [
             subject
             for subject, value in zip(*(column.tolist() for column in table.pairs(OWL + "deprecated")), strict=True)
             if table.values(np.array([value]))[value] in ("true", "1")
         ]
         of = np.isin(table.objects, deprecated)
-        yield CheckResult(
-            "deprecated reference",
-            "warning",
-            "references to deprecated terms",
-            distinct(table.objects[of]),
-            f"SELECT DISTINCT ?entity WHERE {{ ?entity <{OWL}deprecated> true . ?s ?p ?entity }}",
-        )
+        query = f"SELECT DISTINCT ?entity WHERE {{ ?entity <{OWL}deprecated> true . ?s ?p ?entity }}"
+        yield checked("deprecated reference", distinct(table.objects[of]), query)
 
     def _of_literals(self) -> Iterator[CheckResult]:
         found: list[RawFinding] = list(self.declared.checks["ill-typed literal"]())
         rows = [row for one in found for row in one.rows]
         terms = self.table.terms(distinct(self.table.objects[rows]).tolist()) if rows else {}
         listed = " ".join(sorted(str(term) for number, term in terms.items() if number))
-        yield CheckResult(
-            "ill-typed literal",
-            "error",
-            "literals that their datatype does not allow",
-            NO_IDS,
-            f"SELECT ?s ?p ?o WHERE {{ VALUES ?o {{ {listed} }} ?s ?p ?o }}",
-            rows=rows,
-            count=len({_triple(self.table, row) for row in rows}),
+        query = f"SELECT ?s ?p ?o WHERE {{ VALUES ?o {{ {listed} }} ?s ?p ?o }}"
+        yield checked(
+            "ill-typed literal", NO_IDS, query, rows=rows, count=len({_triple(self.table, row) for row in rows})
         )
         subjects, objects = self._labels()
         texts = self.table.values(objects)
         bad = {n for n, text in texts.items() if not text.strip() or text != " ".join(text.split())}
         of = np.isin(objects, sorted(bad))
         path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
-        yield CheckResult(
-            "untidy label",
-            "info",
-            "labels that are blank, or have spaces at an end or in a row",
-            distinct(subjects[of]),
+        query = (
             f"SELECT DISTINCT ?entity WHERE {{ ?entity {path} ?label FILTER(isLiteral(?label) &&"
-            r' REGEX(STR(?label), "^\\s|\\s$|\\s\\s|[\\t\\r\\n]|^$")) }',
+            r' REGEX(STR(?label), "^\\s|\\s$|\\s\\s|[\\t\\r\\n]|^$")) }'
         )
+        yield checked("untidy label", distinct(subjects[of]), query)
 
     def _circles(self) -> Iterator[CheckResult]:
         found = list(self.declared.checks["cycle"]())
         predicates = sorted({int(self.table.predicates[row]) for one in found for row in one.rows})
         terms = self.table.terms(predicates)
         path = "|".join(str(terms[number]) for number in predicates) or f"<{SKOS}broader>"
-        yield CheckResult(
-            "cycle",
-            "warning",
-            "circles of broader, subClassOf, part of",
-            NO_IDS,
-            f"SELECT DISTINCT ?entity WHERE {{ ?entity ({path})+ ?entity }}",
-            groups=[one.subjects for one in found],
-        )
+        query = f"SELECT DISTINCT ?entity WHERE {{ ?entity ({path})+ ?entity }}"
+        yield checked("cycle", NO_IDS, query, groups=[one.subjects for one in found])
 
     def _names(self) -> Iterator[CheckResult]:
         """Labels that several entities of one type bear, and languages that some entities have no label in."""
@@ -246,28 +219,27 @@ class Checks:
             for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
         }
         path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
-        yield CheckResult(
-            "label clash",
-            "warning",
-            "labels that several entities of a type share",
-            NO_IDS,
+        query = (
             "SELECT DISTINCT ?label WHERE { { SELECT ?label ?type (COUNT(DISTINCT ?a) AS ?bearers)"
             f" WHERE {{ ?a {path} ?label ; a ?type FILTER(isLiteral(?label)) }} GROUP BY ?label ?type }}"
-            f" FILTER(?bearers > 1 && ?type NOT IN (<{OWL}NamedIndividual>, <{OWL}Thing>, <{RDFS}Resource>)) }}",
-            groups=list(clashes.values()),
+            f" FILTER(?bearers > 1 && ?type NOT IN (<{OWL}NamedIndividual>, <{OWL}Thing>, <{RDFS}Resource>)) }}"
         )
+        yield checked("label clash", NO_IDS, query, groups=list(clashes.values()))
         names, places = self.table.languages
         named = np.intersect1d(distinct(subjects), self.entities, assume_unique=True)
         for place, language in enumerate(names):
             having = np.intersect1d(distinct(subjects[places[objects] == place]), named, assume_unique=True)
             if language and _LANGUAGE * len(named) <= len(having) < len(named):
+                query = (
+                    f"SELECT DISTINCT ?entity WHERE {{ ?entity {path} ?label FILTER(isLiteral(?label)) {_ENTITY}"
+                    f' FILTER NOT EXISTS {{ ?entity {path} ?other FILTER(LCASE(LANG(?other)) = "{language}") }} }}'
+                )
                 yield CheckResult(
                     f"no label in {language}",
                     "info",
                     f"labelled entities without a label in {language!r}, which {len(having):,} have",
                     np.setdiff1d(named, having, assume_unique=True),
-                    f"SELECT DISTINCT ?entity WHERE {{ ?entity {path} ?label FILTER(isLiteral(?label)) {_ENTITY}"
-                    f' FILTER NOT EXISTS {{ ?entity {path} ?other FILTER(LCASE(LANG(?other)) = "{language}") }} }}',
+                    query,
                 )
 
     def _vocabulary(self) -> Iterator[CheckResult]:
@@ -278,29 +250,23 @@ class Checks:
         above = np.concatenate([table.pairs(RDFS + "subClassOf")[1], table.pairs(OWL + "equivalentClass")[1]])
         idle = np.setdiff1d(np.array(classes, dtype=np.int64), np.concatenate([instances, above]))
         idle = idle[table.kinds[idle] == IRI]
-        yield CheckResult(
-            "unused class",
-            "info",
-            "classes without instances and subclasses",
-            idle,
+        query = (
             f"SELECT DISTINCT ?class WHERE {{ ?class a ?kind FILTER(?kind IN (<{OWL}Class>, <{RDFS}Class>)"
             f" && isIRI(?class))"
-            f" FILTER NOT EXISTS {{ ?x a|<{RDFS}subClassOf>|<{OWL}equivalentClass> ?class }} }}",
+            f" FILTER NOT EXISTS {{ ?x a|<{RDFS}subClassOf>|<{OWL}equivalentClass> ?class }} }}"
         )
+        yield checked("unused class", idle, query)
         kinds = [OWL + kind for kind in _PROPERTIES] + [RDF + "Property"]
         properties = sorted({number for iri in kinds for number in self.axioms.typed(iri)})
         held = np.concatenate([table.used, table.pairs(RDFS + "subPropertyOf")[1]])
         idle = np.setdiff1d(np.array(properties, dtype=np.int64), held)
         idle = idle[table.kinds[idle] == IRI]
         listed = ", ".join(f"<{iri}>" for iri in kinds)
-        yield CheckResult(
-            "unused property",
-            "info",
-            "properties without triples and subproperties",
-            idle,
+        query = (
             f"SELECT DISTINCT ?property WHERE {{ ?property a ?kind FILTER(?kind IN ({listed}) && isIRI(?property))"
-            f" FILTER NOT EXISTS {{ ?x ?property ?y }} FILTER NOT EXISTS {{ ?x <{RDFS}subPropertyOf> ?property }} }}",
+            f" FILTER NOT EXISTS {{ ?x ?property ?y }} FILTER NOT EXISTS {{ ?x <{RDFS}subPropertyOf> ?property }} }}"
         )
+        yield checked("unused property", idle, query)
         alike: dict[str, list[int]] = defaultdict(list)
         for number, iri in table.values(table.used).items():
             if not iri.startswith((*_VOCABULARIES, SKOS)):
@@ -308,14 +274,8 @@ class Checks:
         groups = [sorted(found) for _, found in sorted(alike.items()) if len(found) > 1]
         terms = table.terms({number for group in groups for number in group})
         named = ", ".join(str(term) for number, term in terms.items() if number)
-        yield CheckResult(
-            "near-duplicate predicates",
-            "warning",
-            "predicates with nearly the same name",
-            NO_IDS,
-            f"SELECT ?p (COUNT(*) AS ?uses) WHERE {{ ?s ?p ?o FILTER(?p IN ({named})) }} GROUP BY ?p ORDER BY ?p",
-            groups=groups,
-        )
+        query = f"SELECT ?p (COUNT(*) AS ?uses) WHERE {{ ?s ?p ?o FILTER(?p IN ({named})) }} GROUP BY ?p ORDER BY ?p"
+        yield checked("near-duplicate predicates", NO_IDS, query, groups=groups)
 
 
 _ENTITY = "FILTER(isIRI(?entity)" + "".join(f' && !STRSTARTS(STR(?entity), "{iri}")' for iri in _VOCABULARIES) + ")"

@@ -55,14 +55,14 @@ def overlaps(declared: Declared, spans: Spans) -> Iterator[RawFinding]:
                     break
                 if other == value or all(len(table.quads_of(subject, predicate, one)) for one in (value, other)):
                     continue
+                text = "{0} had two values of {1} at one time, which may have at most one: {2} and {3}"
                 yield RawFinding(
                     "overlap",
-                    declared.grave([value, other]),
-                    1.0,
                     (subject,),
                     tuple(sorted({*table.values_of(reifier, reifies), *table.values_of(second, reifies)})),
-                    "{0} had two values of {1} at one time, which may have at most one: {2} and {3}",
+                    text,
                     (subject, predicate, value, other),
+                    severity=declared.grave([value, other]),
                 )
 
 
@@ -130,7 +130,7 @@ class Contradictions:
             grave = declared.grave(list(parts[2:])) if kind.endswith("functional") else "error"
             subjects = parts[2:] if kind == "inverse functional" else parts[:1]
             place = places.get(same(kind, parts))
-            raw = RawFinding(kind, grave, 1.0, subjects, (), text, parts) if place is None else found[place]
+            raw = RawFinding(kind, subjects, (), text, parts, severity=grave) if place is None else found[place]
             ended = tuple(one for one in sets if min(one) >= 0)
             told = replace(raw, rows=tuple(sorted({*raw.rows, *rows, *sum(ended, ())})), ends=ended)
             if place is None:
@@ -160,10 +160,10 @@ class Contradictions:
             report = self._shapes.validate(None, None)
         except ShapesError as error:
             told = f"the world's shapes cannot be checked: {error}"
-            return [RawFinding("shape", "warning", 1.0, (), (), _escaped(told))]
+            return [RawFinding("shape", (), (), _escaped(told), severity="warning")]
         terms = [to_oxigraph(term) for one in report.results for term in (one.focus, one.value) if term is not None]
         numbers = dict(zip(terms, self._core.dictionary.find(terms), strict=True))
-        found = [RawFinding("shape", "warning", 1.0, (), (), _escaped(str(one))) for one in report.left_out]
+        found = [RawFinding("shape", (), (), _escaped(str(one)), severity="warning") for one in report.left_out]
         for one in report.results:
             focus = numbers[to_oxigraph(one.focus)]
             value = None if one.value is None else numbers[to_oxigraph(one.value)]
@@ -180,12 +180,11 @@ class Contradictions:
             found.append(
                 RawFinding(
                     "shape",
-                    _SEVERITIES.get(one.severity, "info"),
-                    1.0,
                     (focus,) if focus else (),
                     tuple(rows),
                     f"{' '.join(shown)}: {_escaped(one.message)}",
                     (focus or 0, predicate) if predicate > 0 else (focus or 0,),
+                    severity=_SEVERITIES.get(one.severity, "info"),
                     rule=component if direct or not one.path else f"{component} of {one.path}",
                 )
             )

@@ -35,15 +35,8 @@ class Signatures:
             subject, predicate, value = (
                 int(column[row]) for column in (self.table.subjects, self.table.predicates, self.table.objects)
             )
-            yield RawFinding(
-                "ill-typed literal",
-                "error",
-                1.0,
-                (subject,),
-                (row,),
-                "{0} has, as its {1}, {2}, which is not a value of its datatype",
-                (subject, predicate, value),
-            )
+            text = "{0} has, as its {1}, {2}, which is not a value of its datatype"
+            yield RawFinding("ill-typed literal", (subject,), (row,), text, (subject, predicate, value))
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
         yield from zip(*(column.tolist() for column in self.table.pairs(RDFS + "range")), strict=True)
@@ -89,7 +82,7 @@ class Signatures:
     ) -> Iterator[RawFinding]:
         for subject, value, row in zip(left[bad].tolist(), right[bad].tolist(), rows[bad].tolist(), strict=True):
             text = "{0} has {2} as its {1}, where there should be " + what
-            yield RawFinding(kind, "error", 1.0, (subject,), (row,), text, (subject, predicate, value, wanted))
+            yield RawFinding(kind, (subject,), (row,), text, (subject, predicate, value, wanted))
 
     def domains(self) -> Iterator[RawFinding]:
         """Subjects of other classes than rdfs:domain says: an error where the classes are disjoint."""
@@ -127,14 +120,15 @@ class Signatures:
             severity: Severity = "error" if is_error else "warning"
             told = "is, by its types, no instance of" if is_error else "is not said to be an instance of"
             found = (*sorted(set(at.tolist())), *self.axioms.type_rows(node, distinct(axioms.types[1])))
+            text = f"{{0}} {told} {{2}}, the {kind} of {{1}}" + (" (any of a union)" if len(named) > 1 else "")
             yield RawFinding(
                 kind,
-                severity,
-                1.0 if is_error else 0.5,
                 (node,),
                 found,
-                f"{{0}} {told} {{2}}, the {kind} of {{1}}" + (" (any of a union)" if len(named) > 1 else ""),
+                text,
                 (node, predicate, named[0]),
+                severity=severity,
+                score=1.0 if is_error else 0.5,
             )
 
 
@@ -198,14 +192,9 @@ class Declared:
         """Properties with one value at most, owl:FunctionalProperty (OWL 2, section 9.2.7)."""
         for predicate in self.axioms.typed(OWL + "FunctionalProperty"):
             for subject, values, rows in self._too_many(*self.axioms.extension(predicate)):
+                text = f"{{0}} has {len(values)} values of {{1}}, which may have at most one: {listed(values, 2)}"
                 yield RawFinding(
-                    "functional",
-                    self.grave(values),
-                    1.0,
-                    (subject,),
-                    rows,
-                    f"{{0}} has {len(values)} values of {{1}}, which may have at most one: {listed(values, 2)}",
-                    (subject, predicate, *values[:3]),
+                    "functional", (subject,), rows, text, (subject, predicate, *values[:3]), severity=self.grave(values)
                 )
 
     def inverse_functional(self) -> Iterator[RawFinding]:
@@ -213,15 +202,17 @@ class Declared:
         for predicate in self.axioms.typed(OWL + "InverseFunctionalProperty"):
             left, right, rows = self.axioms.extension(predicate)
             for value, subjects, at in self._too_many(right, left, rows):
+                text = (
+                    f"{len(subjects)} entities have the same {{0}}, {{1}}, which may belong to at most one: "
+                    f"{listed(subjects, 2)}"
+                )
                 yield RawFinding(
                     "inverse functional",
-                    self.grave(subjects),
-                    1.0,
                     tuple(sorted(subjects)),
                     at,
-                    f"{len(subjects)} entities have the same {{0}}, {{1}}, which may belong to at most one: "
-                    f"{listed(subjects, 2)}",
+                    text,
                     (predicate, value, *subjects[:3]),
+                    severity=self.grave(subjects),
                 )
         for kind, head in zip(*(column.tolist() for column in self.table.pairs(OWL + "hasKey")), strict=True):
             yield from self._same_key(kind, self.axioms.items(head))
@@ -242,14 +233,14 @@ class Declared:
         for subjects in by_key.values():
             if len(subjects) > 1:
                 rows_of = tuple(sorted(row for subject in subjects for _, row in held[subject]))
+                text = f"{len(subjects)} instances of {{0}} have the same key: {listed(subjects, 1)}"
                 yield RawFinding(
                     "inverse functional",
-                    self.grave(subjects),
-                    1.0,
                     tuple(sorted(subjects)),
                     rows_of,
-                    f"{len(subjects)} instances of {{0}} have the same key: {listed(subjects, 1)}",
+                    text,
                     (kind, *subjects[:3]),
+                    severity=self.grave(subjects),
                 )
 
     def grave(self, ids: list[int]) -> Severity:
@@ -279,14 +270,14 @@ class Declared:
     def _above(self, most: int, predicate: int, left: Ids, right: Ids, rows: Ids) -> Iterator[RawFinding]:
         found = self._too_many(left, right, rows, most) if most else _each(left, right, rows)
         for subject, values, at in found:
+            text = f"{{0}} has {len(values)} values of {{1}}, of which its class allows {most}: {listed(values, 2)}"
             yield RawFinding(
                 "cardinality",
-                "error" if most == 0 else self.grave(values),
-                1.0,
                 (subject,),
                 at,
-                f"{{0}} has {len(values)} values of {{1}}, of which its class allows {most}: {listed(values, 2)}",
+                text,
                 (subject, predicate, *values[:3]),
+                severity="error" if most == 0 else self.grave(values),
             )
 
     # -- what excludes what -----------------------------------------------------------------------------------------
@@ -300,30 +291,18 @@ class Declared:
         for one, other in pairs:
             for subject in np.intersect1d(instances[one], instances[other], assume_unique=True).tolist():
                 rows = self.axioms.type_rows(subject, np.union1d(below[one], below[other]))
-                yield RawFinding.wrong(
-                    "disjoint classes",
-                    (subject,),
-                    rows,
-                    "{0} is an instance of {1} and of {2}, which are disjoint",
-                    (subject, one, other),
-                )
+                text = "{0} is an instance of {1} and of {2}, which are disjoint"
+                yield RawFinding("disjoint classes", (subject,), rows, text, (subject, one, other))
             for kind in np.intersect1d(below[one], below[other], assume_unique=True).tolist():
                 of = self.table.rows(self.table.id(RDFS + "subClassOf"))
                 at = tuple((of.start + np.flatnonzero(self.table.subjects[of] == kind)).tolist())
                 if at and kind != self.table.id(OWL + "Nothing"):
-                    yield RawFinding.wrong(
-                        "disjoint classes",
-                        (kind,),
-                        at,
-                        "the class {0} is below {1} and {2}, which are disjoint",
-                        (kind, one, other),
-                    )
+                    text = "the class {0} is below {1} and {2}, which are disjoint"
+                    yield RawFinding("disjoint classes", (kind,), at, text, (kind, one, other))
         nothing = self.table.id(OWL + "Nothing")
         for subject in axioms.instances_below(nothing).tolist() if nothing >= 0 else ():
             rows = self.axioms.type_rows(subject, axioms.below([nothing]))
-            yield RawFinding.wrong(
-                "disjoint classes", (subject,), rows, "{0} is an instance of owl:Nothing", (subject,)
-            )
+            yield RawFinding("disjoint classes", (subject,), rows, "{0} is an instance of owl:Nothing", (subject,))
 
     def disjoint_properties(self) -> Iterator[RawFinding]:
         """Pairs that two properties share which share none; skos:related beside a path of skos:broader (S27)."""
@@ -335,11 +314,12 @@ class Declared:
         both = np.intersect1d(a[0] << 32 | a[1], b[0] << 32 | b[1])
         for pair in both.tolist():
             rows = [part[2][(part[0] << 32 | part[1]) == pair] for part in (a, b)]
-            yield RawFinding.wrong(
+            text = "{0} has {1} by {2} and by {3}, which exclude each other"
+            yield RawFinding(
                 "disjoint properties",
                 (pair >> 32,),
                 tuple(sorted(set(np.concatenate(rows).tolist()))),
-                "{0} has {1} by {2} and by {3}, which exclude each other",
+                text,
                 (pair >> 32, pair & 0xFFFFFFFF, one, other),
             )
 
@@ -351,11 +331,12 @@ class Declared:
             for pair in np.intersect1d(keys, turned).tolist():
                 one, other = pair >> 32, pair & 0xFFFFFFFF
                 if one <= other:
-                    yield RawFinding.wrong(
+                    text = "{1} holds from {0} to {2} and back, though it is asymmetric"
+                    yield RawFinding(
                         "asymmetric",
                         (one, other) if one != other else (one,),
                         tuple(sorted(set(rows[(keys == pair) | (turned == pair)].tolist()))),
-                        "{1} holds from {0} to {2} and back, though it is asymmetric",
+                        text,
                         (one, predicate, other),
                     )
 
@@ -365,9 +346,7 @@ class Declared:
             left, right, rows = self.axioms.extension(predicate)
             for subject, (at,) in groups(left[left == right], rows[left == right]):
                 found = tuple(sorted(set(at.tolist())))
-                yield RawFinding.wrong(
-                    "irreflexive", (subject,), found, "{0} has itself as its {1}", (subject, predicate)
-                )
+                yield RawFinding("irreflexive", (subject,), found, "{0} has itself as its {1}", (subject, predicate))
 
     def identity(self) -> Iterator[RawFinding]:
         """owl:sameAs between entities that are declared different, however many steps away."""
@@ -384,13 +363,8 @@ class Declared:
             if path is not None:
                 steps = [row for a, b in pairwise(path) for row in self._either(a, OWL + "sameAs", b)]
                 rows = tuple(sorted({*steps, *self._either(one, OWL + "differentFrom", other)}))
-                yield RawFinding.wrong(
-                    "identity",
-                    (one, other) if one != other else (one,),
-                    rows,
-                    "{0} and {1} are said to be the same and to be different",
-                    (one, other),
-                )
+                text = "{0} and {1} are said to be the same and to be different"
+                yield RawFinding("identity", (one, other) if one != other else (one,), rows, text, (one, other))
 
     def _either(self, one: int, iri: str, other: int) -> list[int]:
         predicate = self.table.id(iri)
@@ -411,13 +385,8 @@ class Declared:
                     for target in targets:
                         at = tuple(sorted(set(rows[(left == source) & (right == target)].tolist())))
                         if at:
-                            yield RawFinding.wrong(
-                                "negative assertion",
-                                (source,),
-                                at,
-                                "{0} has {2} by {1}, which is denied",
-                                (source, predicate, target),
-                            )
+                            text = "{0} has {2} by {1}, which is denied"
+                            yield RawFinding("negative assertion", (source,), at, text, (source, predicate, target))
 
 
 def _each(left: Ids, right: Ids, rows: Ids) -> Iterator[tuple[int, list[int], tuple[int, ...]]]:

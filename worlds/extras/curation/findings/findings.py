@@ -161,22 +161,15 @@ class RawFinding:
     """
 
     kind: str
-    severity: Severity
-    score: float
     subjects: tuple[int, ...]
     rows: tuple[int, ...]
     text: str
     parts: tuple[int, ...] = ()
+    severity: Severity = "error"
+    score: float = 1.0
     remove: tuple[int, ...] = field(default=())  # rows
     rule: str = ""
     ends: tuple[tuple[int, ...], ...] = ()  # sets of rows
-
-    @classmethod
-    def wrong(
-        cls, kind: str, subjects: tuple[int, ...], rows: tuple[int, ...], text: str, parts: tuple[int, ...]
-    ) -> RawFinding:
-        """A finding that is surely an error."""
-        return cls(kind, "error", 1.0, subjects, rows, text, parts)
 
 
 def graver(one: RawFinding) -> tuple[Any, ...]:

@@ -116,13 +116,8 @@ class Hierarchies:
             subject, language = divmod(key, len(names))
             values = distinct(of_key).tolist()
             where = f"in {names[language]!r}" if language else "without a language"
-            yield RawFinding.wrong(
-                "labels",
-                (subject,),
-                tuple(at.tolist()),
-                f"{{0}} has {len(values)} preferred labels {where}: {listed(values, 1)}",
-                (subject, *values[:3]),
-            )
+            text = f"{{0}} has {len(values)} preferred labels {where}: {listed(values, 1)}"
+            yield RawFinding("labels", (subject,), tuple(at.tolist()), text, (subject, *values[:3]))
 
     def related(self) -> Iterator[RawFinding]:
         """skos:related between a concept and one above it (S27)."""
@@ -140,11 +135,12 @@ class Hierarchies:
             higher = reached(one, above) - {one} if one in above else set()
             for other, row in zip(others.tolist(), at.tolist(), strict=True):
                 if other in higher:
-                    yield RawFinding.wrong(
+                    text = "{0} is related to {1}, though {1} is above it by {2}"
+                    yield RawFinding(
                         "disjoint properties",
                         (one, other),
                         (row,),
-                        "{0} is related to {1}, though {1} is above it by {2}",
+                        text,
                         (one, other, broader if broader >= 0 else related),
                     )
 
@@ -182,14 +178,7 @@ class Hierarchies:
         of &= self.table.kinds[right] != LITERAL
         left, right, rows = left[of], right[of], rows[of]
         for nodes, at in cycles(left, right):
-            yield RawFinding(
-                "cycle",
-                "warning",
-                1.0,
-                tuple(sorted(nodes)),
-                tuple(sorted(rows[at].tolist())),
-                f"{listed(nodes, 1, ' → ')} → {{1}}" + " is a circle of {0}"
-                if len(nodes) <= 3
-                else f"{{1}} is on a circle of {{0}} of {len(nodes)} steps",
-                (predicate, *nodes[:3]),
-            )
+            text = f"{listed(nodes, 1, ' → ')} → {{1}} is a circle of {{0}}"
+            text = text if len(nodes) <= 3 else f"{{1}} is on a circle of {{0}} of {len(nodes)} steps"
+            subjects, found = tuple(sorted(nodes)), tuple(sorted(rows[at].tolist()))
+            yield RawFinding("cycle", subjects, found, text, (predicate, *nodes[:3]), severity="warning")

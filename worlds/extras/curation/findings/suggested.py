@@ -86,15 +86,18 @@ class Suggested:
             of = np.isin(left * len(names) + places[right], many)
             for key, (others, at) in groups((left * len(names) + places[right])[of], right[of], rows[of]):
                 values = distinct(others).tolist()
+                text = (
+                    f"{{0}} has {len(values)} values of {{1}}, of which {len(keys) - len(many):,} of {len(keys):,} "
+                    f"have one: {listed(values, 2)}"
+                )
                 yield RawFinding(
                     "nearly functional",
-                    "warning",
-                    score,
                     (key // len(names),),
                     tuple(at.tolist()),
-                    f"{{0}} has {len(values)} values of {{1}}, of which {len(keys) - len(many):,} of {len(keys):,} "
-                    f"have one: {listed(values, 2)}",
+                    text,
                     (key // len(names), predicate, *values[:3]),
+                    severity="warning",
+                    score=score,
                 )
 
     # -- values -------------------------------------------------------------------------------------------------------
@@ -135,14 +138,15 @@ class Suggested:
                         continue
                     told.add(row)
                     among = " of the instances of {3}" if kind > 0 else ""
+                    text = f"{{0}} has {{2}} as its {{1}}, far from the {np.count_nonzero(others) - 1:,} others{among}"
                     yield RawFinding(
                         "outlier",
-                        "warning",
-                        float(score[place]),
                         (subject,),
                         (row,),
-                        f"{{0}} has {{2}} as its {{1}}, far from the {np.count_nonzero(others) - 1:,} others{among}",
+                        text,
                         (subject, predicate, value, *((kind,) if kind > 0 else ())),
+                        severity="warning",
+                        score=float(score[place]),
                     )
 
     def odd_kinds(self) -> Iterator[RawFinding]:
@@ -161,7 +165,7 @@ class Suggested:
         for row, score, total in _odd(keys, rows):
             subject, value = int(self.table.subjects[row]), int(self.table.objects[row])
             told = f"{{0}} has {{2}} as its {{1}}, {how} nearly all {total:,} others"
-            yield RawFinding(kind, level, score, (subject,), (row,), told, (subject, predicate, value))
+            yield RawFinding(kind, (subject,), (row,), told, (subject, predicate, value), severity=level, score=score)
 
     def _likeness(self) -> Ids:
         """Datatype id → the group of datatypes that it belongs to: numbers, dates, texts (-1 and -2)."""
@@ -198,14 +202,15 @@ class Suggested:
                 odd &= ~np.isin(nodes, self.axioms.instances(self.axioms.below(allowed)))
                 score = at_least(fitting, total)
                 for node, (at,) in groups(nodes[odd], rows[odd]):
+                    text = f"{{0}} is a {place} of {{1}}, and no instance of {{2}}, as {fitting:,} of {total:,} are"
                     yield RawFinding(
                         "odd type",
-                        "info",
-                        score,
                         (node,),
                         (*at.tolist(), *self.axioms.type_rows(node, distinct(kinds))),
-                        f"{{0}} is a {place} of {{1}}, and no instance of {{2}}, as {fitting:,} of {total:,} are",
+                        text,
                         (node, predicate, kind),
+                        severity="info",
+                        score=score,
                     )
 
     def odd_forms(self) -> Iterator[RawFinding]:
@@ -255,14 +260,15 @@ class Suggested:
                     at = [row for predicate in (one, other) for row in self._dated(subject, predicate)]
                     values = [int(self.table.objects[row]) for row in (at[0], at[-1])]
                     why = "" if by_name else f", which comes first for nearly all {len(both):,} others"
+                    text = f"{{0}} has {{3}} as its {{1}}, after its {{2}}, {{4}}{why}"
                     yield RawFinding(
                         "impossible dates",
-                        "error" if by_name else "warning",
-                        score,
                         (subject,),
                         tuple(at),
-                        f"{{0}} has {{3}} as its {{1}}, after its {{2}}, {{4}}{why}",
+                        text,
                         (subject, one, other, *values),
+                        severity="error" if by_name else "warning",
+                        score=score,
                     )
 
     def _dated(self, subject: int, predicate: int) -> list[int]:

@@ -18,6 +18,25 @@ from worlds.graph.terms import XSD, local_name
 
 _STRINGS = ("string", "normalizedString", "token", "NMTOKEN", "Name", "NCName", "ENTITY", "ID", "IDREF")
 _XSD = {*FORMS, *BOUNDS, *_STRINGS, "QName", "NOTATION", "anyURI", "anySimpleType", "anyAtomicType"}
+_TOLD: dict[str, tuple[Severity, str]] = {  # name of a check → its level and title
+    "merged name": ("warning", "old names of merged entities that quads use again"),
+    "orphan": ("info", "entities with no links in or out"),
+    "broken reference": ("warning", "IRIs of the world's own namespaces that are used but never described"),
+    "deprecated reference": ("warning", "references to deprecated terms"),
+    "ill-typed literal": ("error", "literals that their datatype does not allow"),
+    "untidy label": ("info", "labels that are blank, or have spaces at an end or in a row"),
+    "cycle": ("warning", "circles of broader, subClassOf, part of"),
+    "label clash": ("warning", "labels that several entities of a type share"),
+    "unused class": ("info", "classes without instances and subclasses"),
+    "unused property": ("info", "properties without triples and subproperties"),
+    "near-duplicate predicates": ("warning", "predicates with nearly the same name"),
+    "unknown datatype": ("error", "literals of a datatype that XML Schema does not have"),
+    "control character": ("warning", "labels with control characters"),
+    "near-duplicate classes": ("warning", "classes with nearly the same name"),
+    "repeated notation": ("warning", "notations that several concepts of a scheme share"),
+    "redundant link": ("info", "links that a chain of two links implies"),
+    "missing inverse": ("info", "links whose declared inverse is not stated"),
+}
 _ABOVE = (RDFS + "subClassOf", SKOS + "broader")
 
 
@@ -45,6 +64,13 @@ class CheckResult:
             columns = (column[list(self.rows)].tolist() for column in (table.subjects, table.predicates, table.objects))
             return set(zip(*columns, strict=True))
         return set(map(tuple, map(sorted, self.groups))) or {(number,) for number in self.ids.tolist()}
+
+
+def checked(
+    name: str, ids: Ids, query: str, *, rows: Sequence[int] = (), groups: Sequence[Sequence[int]] = (), count: int = -1
+) -> CheckResult:
+    """The result of a check by its name."""
+    return CheckResult(name, *_TOLD[name], ids, query, rows, groups, count)
 
 
 def spelling(iri: str) -> str:
@@ -82,26 +108,17 @@ class Tidiness:
         unknown = {n: iri for n, iri in names.items() if iri.startswith(XSD) and iri[len(XSD) :] not in _XSD}
         rows = np.flatnonzero(np.isin(table.datatypes[table.objects], sorted(unknown)))
         listed = " ".join(f"<{iri}>" for iri in sorted(unknown.values()))
-        return _of_rows(
-            table,
-            "unknown datatype",
-            "error",
-            "literals of a datatype that XML Schema does not have",
-            rows,
-            f"SELECT DISTINCT ?s ?p ?o WHERE {{ VALUES ?d {{ {listed} }} ?s ?p ?o FILTER(DATATYPE(?o) = ?d) }}",
-        )
+        query = f"SELECT DISTINCT ?s ?p ?o WHERE {{ VALUES ?d {{ {listed} }} ?s ?p ?o FILTER(DATATYPE(?o) = ?d) }}"
+        return _of_rows(table, "unknown datatype", rows, query)
 
     def _characters(self) -> CheckResult:
         subjects, objects = self._labels
         bad = [n for n, text in self._table.values(objects).items() if _control(text)]
-        return CheckResult(
-            "control character",
-            "warning",
-            "labels with control characters",
-            distinct(subjects[np.isin(objects, bad)]),
+        query = (
             f"SELECT DISTINCT ?entity WHERE {{ ?entity {self._path} ?label FILTER(isLiteral(?label) &&"
-            r' REGEX(STR(?label), "[\\p{Cc}-[\\t\\n\\r]]")) }',
+            r' REGEX(STR(?label), "[\\p{Cc}-[\\t\\n\\r]]")) }'
         )
+        return checked("control character", distinct(subjects[np.isin(objects, bad)]), query)
 
     def _classes(self) -> CheckResult:
         alike: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -111,14 +128,8 @@ class Tidiness:
         groups = [sorted(found) for _, found in sorted(alike.items()) if len(found) > 1]
         terms = self._table.terms({number for group in groups for number in group})
         named = " ".join(str(term) for number, term in terms.items() if number)
-        return CheckResult(
-            "near-duplicate classes",
-            "warning",
-            "classes with nearly the same name",
-            NO_IDS,
-            f"SELECT ?class (COUNT(*) AS ?uses) WHERE {{ VALUES ?class {{ {named} }} ?x a ?class }} GROUP BY ?class",
-            groups=groups,
-        )
+        query = f"SELECT ?class (COUNT(*) AS ?uses) WHERE {{ VALUES ?class {{ {named} }} ?x a ?class }} GROUP BY ?class"
+        return checked("near-duplicate classes", NO_IDS, query, groups=groups)
 
     def _notations(self) -> CheckResult:
         entities, notations = self._table.pairs(SKOS + "notation")
@@ -130,14 +141,12 @@ class Tidiness:
         for entity, notation in zip(entities.tolist(), notations.tolist(), strict=True):
             for scheme in of[entity]:
                 bearers[notation, scheme].append(entity)
-        return CheckResult(
-            "repeated notation",
-            "warning",
-            "notations that several concepts of a scheme share",
-            NO_IDS,
+        query = (
             f"SELECT DISTINCT ?notation ?scheme WHERE {{ ?a <{SKOS}notation> ?notation ; <{SKOS}inScheme> ?scheme ."
-            f" ?b <{SKOS}notation> ?notation ; <{SKOS}inScheme> ?scheme FILTER(STR(?a) < STR(?b)) }}",
-            groups=[found for _, found in sorted(bearers.items()) if len(found) > 1],
+            f" ?b <{SKOS}notation> ?notation ; <{SKOS}inScheme> ?scheme FILTER(STR(?a) < STR(?b)) }}"
+        )
+        return checked(
+            "repeated notation", NO_IDS, query, groups=[found for _, found in sorted(bearers.items()) if len(found) > 1]
         )
 
     def _redundant(self) -> CheckResult:
@@ -155,15 +164,11 @@ class Tidiness:
         rows = np.concatenate(found)
         rows = rows[table.subjects[rows] != table.objects[rows]]
         listed = " ".join(f"<{iri}>" for iri in _ABOVE)
-        return _of_rows(
-            table,
-            "redundant link",
-            "info",
-            "links that a chain of two links implies",
-            rows,
+        query = (
             f"SELECT DISTINCT ?s ?p ?o WHERE {{ VALUES ?p {{ {listed} }} ?s ?p ?o . ?s ?p ?via . ?via ?p ?o"
-            " FILTER(?s != ?o && ?via != ?s && ?via != ?o) }",
+            " FILTER(?s != ?o && ?via != ?s && ?via != ?o) }"
         )
+        return _of_rows(table, "redundant link", rows, query)
 
     def _inverses(self) -> CheckResult:
         table, found = self._table, [NO_IDS]
@@ -176,21 +181,17 @@ class Tidiness:
                 table.subjects[of] << 32 | table.objects[of], held
             )
             found.append(of.start + np.flatnonzero(links))
-        return _of_rows(
-            table,
-            "missing inverse",
-            "info",
-            "links whose declared inverse is not stated",
-            distinct(np.concatenate(found)),
+        query = (
             f"SELECT DISTINCT ?s ?p ?o WHERE {{ ?p <{OWL}inverseOf>|^<{OWL}inverseOf> ?q . ?s ?p ?o"
-            " FILTER(!isLiteral(?o)) FILTER NOT EXISTS { ?o ?q ?s } }",
+            " FILTER(!isLiteral(?o)) FILTER NOT EXISTS { ?o ?q ?s } }"
         )
+        return _of_rows(table, "missing inverse", distinct(np.concatenate(found)), query)
 
 
-def _of_rows(table: QuadTable, name: str, level: Severity, title: str, rows: Ids, query: str) -> CheckResult:
+def _of_rows(table: QuadTable, name: str, rows: Ids, query: str) -> CheckResult:
     """The result of a check on quads, each triple of which counts once."""
     triples = np.stack([column[rows] for column in (table.subjects, table.predicates, table.objects)], axis=1)
-    return CheckResult(name, level, title, NO_IDS, query, rows=rows.tolist(), count=len(np.unique(triples, axis=0)))
+    return checked(name, NO_IDS, query, rows=rows.tolist(), count=len(np.unique(triples, axis=0)))
 
 
 def _control(text: str) -> bool:
