@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from worlds.extras.curation.forms.form_builder import Form as Form
     from worlds.extras.curation.linking.link_rules import Link as Link
     from worlds.extras.curation.linking.links import Mentions as Mentions
+    from worlds.extras.entities.context import Answer as Answer
     from worlds.extras.entities.context import Context as Context
+    from worlds.extras.entities.context import KeptQuestion as KeptQuestion
+    from worlds.extras.entities.context import NearQuestion as NearQuestion
     from worlds.extras.entities.descriptions import Description as Description
-    from worlds.extras.entities.kept_questions import Answer as Answer
-    from worlds.extras.entities.kept_questions import KeptQuestion as KeptQuestion
-    from worlds.extras.entities.kept_questions import NearQuestion as NearQuestion
     from worlds.extras.entities.members import Members as Members
     from worlds.extras.entities.names import Resolution as Resolution
     from worlds.extras.entities.new_iris import Minted as Minted
@@ -98,9 +98,8 @@ _HOMES = {
     "worlds.extras.curation.forms.form_builder": "Form",
     "worlds.extras.curation.linking.link_rules": "Link",
     "worlds.extras.curation.linking.links": "Mentions",
-    "worlds.extras.entities.context": "Context",
     "worlds.extras.entities.descriptions": "Description",
-    "worlds.extras.entities.kept_questions": "Answer KeptQuestion NearQuestion",
+    "worlds.extras.entities.context": "Answer Context KeptQuestion NearQuestion",
     "worlds.extras.entities.members": "Members",
     "worlds.extras.entities.names": "Resolution",
     "worlds.extras.entities.new_iris": "Minted",

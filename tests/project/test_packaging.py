@@ -29,7 +29,7 @@ NEEDS = {
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),
     "worlds.core.embedders.": ("semantic", "onnx", "model"),
-    "worlds.groups.workers": ("cluster",),
+    "worlds.groups.parallel_embedding": ("cluster",),
     "worlds.core.search.rerank": ("semantic",),
     "worlds.extras.documents.html": ("html",),
     "worlds.extras.publishing.site": ("publish",),

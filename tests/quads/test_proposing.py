@@ -8,7 +8,7 @@ import pytest
 
 import worlds
 from tests.support.command_line import ok
-from worlds.core.quads.prefix_proposals import prefixes_for
+from worlds.core.history.loading import prefixes_for
 
 KNOWN = {"ex": "http://example.org/"}
 

@@ -79,8 +79,8 @@ def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
 
 def move_indexes_slowly(monkeypatch: Setter) -> None:
     """Let each query move three quads to memory; otherwise it is what a tenth of a second suffices for."""
-    monkeypatch.setattr("worlds.core.sparql.moving.SLICE", -1.0)
-    monkeypatch.setattr("worlds.core.sparql.moving.AT_ONCE", 3)
+    monkeypatch.setattr("worlds.core.sparql.filling.SLICE", -1.0)
+    monkeypatch.setattr("worlds.core.sparql.filling.AT_ONCE", 3)
 
 
 def parse_beside_from(monkeypatch: Setter, size: int) -> None:

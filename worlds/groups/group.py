@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from worlds.core.embedders import Embedder, resolve_embedder
 from worlds.core.search.federation import GroupSearches
 from worlds.core.search.hits import SearchResults
-from worlds.core.sparql.available_memory import room
+from worlds.core.sparql.merging import room
 from worlds.core.sparql.notes import absent
 from worlds.errors import QueryError, WorldsError
 from worlds.graph.query.bindings import terms_of

@@ -23,7 +23,7 @@ from worlds.errors import ConflictError, OpenError, WorldsError
 from worlds.graph.parsing import parsing
 from worlds.graph.rdf_sources import sources
 from worlds.graph.terms import skolemised
-from worlds.groups.workers import working
+from worlds.groups.parallel_embedding import working
 from worlds.permissions import create_like, most_private
 from worlds.world import open as open_world
 

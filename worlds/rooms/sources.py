@@ -18,8 +18,8 @@ from worlds.core.quads.rows import NO_QUADS
 from worlds.core.texts.policy import DOCUMENT, TEXT
 from worlds.errors import ArgumentError, OpenError
 from worlds.extras.documents.conversion import document_quads, read_document
-from worlds.extras.documents.ledger import Ledger
 from worlds.extras.sources.registry import Sources
+from worlds.extras.sources.store import Ledger
 from worlds.rooms.room import Room
 from worlds.verbs.invocation import verb_of
 

@@ -8,23 +8,25 @@ are removed.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.core.history.othernames import OtherNames
 from worlds.core.quads.dictionary import Dictionary, Ids, json_ids
-from worlds.core.quads.redirects import REDIRECTS, Redirects, ends
+from worlds.core.quads.interner import Interner
+from worlds.core.quads.redirects import REDIRECTS, Redirects, ends, parts_of, substituted, triples_with
 from worlds.core.quads.rows import NO_QUADS, difference, distinct, find_quads, in_storing_order, unique_quads
-from worlds.core.quads.substituting import parts_of, substituted, triples_with
 from worlds.core.texts.chunks import ChunkStore
 from worlds.graph.terms import format_term, listed
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 
+_NAMES_SQL = statements("curation.sql")
+_USUAL = "http://www.w3.org/2004/02/skos/core#altLabel"
 _SQL = statements("merged.sql")
 _BATCH = 5000  # rows a statement
 _TOLD = 3  # names
@@ -37,11 +39,57 @@ _KEPT = (
     "quads about merged entities were written under their old names",
 )
 _NOTHING = (0, -1, 0, 0)  # as which a quad stands that would link an entity with itself
-
 Pairs: TypeAlias = Ids
 """Quads as they came, beside as what they stand; int64 [n, 8]."""
 NO_PAIRS: Pairs = np.empty((0, 8), dtype=np.int64)
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
+
+
+class OtherNames:
+    """Makes labels other names."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+
+    def known(self, role: str) -> list[int]:
+        """The ids of the predicates with the role "label", or "alias" (other names), that the world has."""
+        terms = list(map(ox.NamedNode, self._chunks.policy.predicates(role)))
+        return [number for number in self._dictionary.find(terms) if number is not None]
+
+    def rename(self, quads: Ids, found: Ids, rows: Sequence[int], held: Ids) -> None:
+        """Turn added labels (`rows` of `found`) into other names if their subject already has one in that language.
+
+        `found` are `quads` as they become, row by row, and `held` the labels that stay; int64 [n, 4] all.
+        """
+        terms = self._dictionary.terms(np.union1d(quads[list(rows), 2], held[:, 2]).tolist())
+        staying: defaultdict[int, set[int]] = defaultdict(set)
+        for subject, value in held[:, [0, 2]].tolist():
+            staying[subject].add(value)
+        alias = None
+        for row in rows:
+            subject, value = int(found[row, 0]), int(quads[row, 2])
+            mine = staying[subject]
+            if value in mine or not isinstance(terms[value], ox.Literal):
+                continue
+            languages = {getattr(terms[one], "language", None) for one in mine}
+            language = getattr(terms[value], "language", None)
+            if languages & {language, None} or (languages and language is None):
+                alias = self._alias() if alias is None else alias
+                found[row, 1] = alias
+            else:
+                mine.add(value)
+
+    def _alias(self) -> int:
+        """The predicate of other names that the world uses most; skos:altLabel where it uses none."""
+        found = self._connection.value(_NAMES_SQL["commonest_of"], (json_ids(self.known("alias")),))
+        if found is not None:
+            return int(found)
+        policy = self._chunks.policy
+        name = ox.NamedNode(_USUAL if policy.role(_USUAL) == "alias" else policy.predicates("alias")[0])
+        interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
+        return int(interner.resolve(np.array([interner.local(name)]))[0])
 
 
 class Leading:

@@ -6,7 +6,9 @@ import contextlib
 import io
 import itertools
 import json
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +26,6 @@ from worlds.core.quads.beside import pays, read_beside
 from worlds.core.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.core.quads.interner import Interner
 from worlds.core.quads.namespaces import OWN_PREFIX, Namespaces
-from worlds.core.quads.prefix_proposals import prefixes_for
 from worlds.core.quads.reader import ParsedBlock, quad_ids, read_documents, read_graph
 from worlds.core.quads.recognition import Recognition
 from worlds.core.quads.rows import NO_QUADS, decoded, difference, distinct, in_storing_order, read_quads
@@ -33,10 +34,17 @@ from worlds.errors import WorldsError
 from worlds.graph.patches import read_patch, write_patch
 from worlds.graph.rdf_sources import is_local, sources
 from worlds.graph.search.vocabulary import NAMESPACE
-from worlds.graph.terms import GraphName, listed
+from worlds.graph.terms import GraphName, is_prefix, listed
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
+_LEAST = 50  # IRIs of a namespace, of those that are looked at
+_SHARE = 0.1  # of them that it has at least
+_MOST_PREFIXES = 3  # prefixes
+_LONGEST = 12  # characters of one
+_namespace = re.compile(r"(https?://[^/?#]+/(?:[^?#]*[/#])?|https?://[^?#]+#)[^/?#]+").fullmatch
+_words = re.compile(r"[A-Za-z][A-Za-z0-9]*").findall
+_COMMON = frozenset({"www", "http", "https", "com", "org", "net", "id", "rdf", "ns", "ontology", "html", "owl"})
 _SQL = statements("queries.sql")
 _LOOKED_AT = 2000  # subjects, for the namespaces of instances
 _IMPORTS = ox.NamedNode("http://www.w3.org/2002/07/owl#imports")
@@ -47,6 +55,25 @@ _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
 _PAST = "{:,} blank nodes are taken as new: the bound of comparing them with those that are there was reached before"
 _NAME = "load of graph {}"  # in the table meta
 _MOST = 100  # graphs of one load that are remembered
+
+
+def prefixes_for(iris: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """Prefix → namespace, of the commonest namespaces of IRIs that no known prefix shortens."""
+    namespaces = tuple(known.values())
+    counted = Counter(match[1] for iri in iris if (match := _namespace(iri)) and not iri.startswith(namespaces))
+    found: dict[str, str] = {}
+    for namespace, count in counted.most_common(_MOST_PREFIXES):
+        if count >= _LEAST and count >= _SHARE * counted.total():
+            found[_name(namespace, {*known, *found})] = namespace
+    return found
+
+
+def _name(namespace: str, taken: set[str]) -> str:
+    """A prefix after the last word of a namespace that says something."""
+    words = [word.lower() for word in _words(namespace.partition("://")[2]) if word.lower() not in _COMMON]
+    name = next((word[:_LONGEST] for word in reversed(words) if len(word) > 1 and is_prefix(word)), "i")
+    numbered = (f"{name}{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 class LastLoads:

@@ -13,7 +13,6 @@ from worlds.core.search.candidate_facts import FactReader, WorldFacts
 from worlds.core.search.candidates import Candidates, Cited, Fused, candidates, ended
 from worlds.core.search.conditions import check_pattern
 from worlds.core.search.facets import FacetCounter, Facets
-from worlds.core.search.fields import Fields
 from worlds.core.search.filters import Filters
 from worlds.core.search.frequencies import Corpus
 from worlds.core.search.hits import Clock, Explanation, Hit, SearchResults
@@ -23,7 +22,7 @@ from worlds.core.search.related import Relating
 from worlds.core.search.request import Requests, SearchRequest
 from worlds.core.search.showing import HitContents, HitMaker
 from worlds.core.search.stages import Stages
-from worlds.core.search.statement import Prepared, SearchStatements
+from worlds.core.search.statement import Fields, Prepared, SearchStatements
 from worlds.core.texts.entity_facts import Facts, QuadRow
 from worlds.core.vectors.codes import Codes
 from worlds.sql import statements

@@ -22,12 +22,18 @@ from worlds.core.quads.dataset import of_data, own_graphs, quads_named
 from worlds.core.quads.delta import Delta, Follower
 from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.core.quads.rows import NO_QUADS, decoded, distinct, read_quads, stored
-from worlds.core.sparql.available_memory import room
-from worlds.core.sparql.beside import IndexBuilder
 from worlds.core.sparql.cache import Cache, Copy, Stamp, reporting
-from worlds.core.sparql.filling import HELD, AppliedDelta, IsUsed, Taken, from_cache, read_terms
-from worlds.core.sparql.merging import WorldMerging
-from worlds.core.sparql.moving import IndexMove
+from worlds.core.sparql.filling import (
+    HELD,
+    AppliedDelta,
+    IndexBuilder,
+    IndexMove,
+    IsUsed,
+    Taken,
+    from_cache,
+    read_terms,
+)
+from worlds.core.sparql.merging import WorldMerging, room
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.query import Query

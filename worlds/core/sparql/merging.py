@@ -1,15 +1,17 @@
-"""When the graphs of a world are merged to be one default graph, in memory."""
+"""The graphs of a world merged into one default graph in memory, where there is memory for it."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pyoxigraph as ox
 
 from worlds.core.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, json_ids
-from worlds.core.sparql.available_memory import room
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.default_graph import Graphs, MergedStores
@@ -17,9 +19,44 @@ from worlds.graph.query.query import Query
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
+if sys.platform != "win32":
+    import resource
 _SQL = statements("queries.sql")
 _SMALL = 100_000  # quads: the graphs of a smaller world are merged at once, since a union of many graphs is slow
 _QUAD = 1000  # bytes in memory, in the default graph and in its own
+
+
+def room() -> int:
+    """Bytes that the machine has free for programs, and this process may take; 0 where nobody says."""
+    return min(_free(), _allowed())
+
+
+def _free() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _allowed() -> int:
+    """Bytes left below RLIMIT_DATA, which the server sets while a request is answered."""
+    if sys.platform == "win32":
+        return 0
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if limit == resource.RLIM_INFINITY:
+        return 2**62
+    try:
+        held = next(
+            int(line.split()[1]) * 1024
+            for line in Path("/proc/self/status").read_text("ascii").splitlines()
+            if line.startswith("VmData:")
+        )
+    except (OSError, StopIteration):
+        return 0
+    return max(limit - held, 0)
 
 
 class Index(Protocol):

@@ -12,9 +12,8 @@ from rdflib import Literal
 
 from worlds.core.core import Core
 from worlds.core.texts.entity_facts import clean
-from worlds.extras.entities.context import NOTHING, UNNAMED, Context, Contexts
+from worlds.extras.entities.context import NOTHING, UNNAMED, Answer, Context, Contexts, NearQuestion
 from worlds.extras.entities.context_text import tokens
-from worlds.extras.entities.kept_questions import Answer, NearQuestion
 from worlds.extras.entities.limits import check_limit
 from worlds.extras.entities.schema import ClassSummary, PredicateSummary
 from worlds.extras.questions.analysis import QuestionSpan, QuestionVocabulary

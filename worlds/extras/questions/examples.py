@@ -17,7 +17,7 @@ import yaml
 from rdflib import URIRef
 
 from worlds.errors import OpenError, QueryError
-from worlds.extras.entities.kept_questions import KeptQuestion
+from worlds.extras.entities.context import KeptQuestion
 from worlds.extras.entities.names import spelt
 from worlds.graph.query.query import Query
 from worlds.graph.rdf_sources import is_rdf

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from worlds.core.core import Core
 from worlds.core.search.words import STOP_WORDS
 from worlds.errors import QueryError
-from worlds.extras.entities.kept_questions import Answer, Difference, KeptQuestion, NearQuestion
+from worlds.extras.entities.context import Answer, Difference, KeptQuestion, NearQuestion
 from worlds.extras.entities.limits import check_limit
 from worlds.extras.entities.neighbours import Neighbour
 from worlds.extras.questions.analysis import VOCABULARY, Lexicon, QuestionSpan, tokens, words_of_language

@@ -16,7 +16,7 @@ from worlds.core.history.gate import Change
 from worlds.core.history.owngraph import OwnGraph
 from worlds.core.quads.dataset import QUESTIONS_GRAPH
 from worlds.errors import ArgumentError, QueryError, QueryTimeout, WorldsError
-from worlds.extras.entities.kept_questions import KeptQuestion, NearQuestion
+from worlds.extras.entities.context import KeptQuestion, NearQuestion
 from worlds.extras.questions.examples import as_quads, declared, files_of, form_of, iri_of, of_file, read, same
 from worlds.extras.questions.nearest import Nearest
 from worlds.extras.questions.question_terms import KEPT_LIMITS

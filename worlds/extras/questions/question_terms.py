@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from worlds.core.core import Core
 from worlds.errors import QueryTimeout, WorldsError
-from worlds.extras.entities.kept_questions import Answer
+from worlds.extras.entities.context import Answer
 from worlds.extras.entities.mentions import MentionFinder
 from worlds.extras.entities.names import ways
 from worlds.extras.entities.schema import Schema

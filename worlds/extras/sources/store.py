@@ -1,4 +1,4 @@
-"""The sources of a world as its file keeps them, and who may write into their graphs."""
+"""The sources of a world as its file keeps them, the writers of their graphs, and the ledger of added documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.core.extension import Extension
-from worlds.core.quads.dictionary import Ids, hash_of
+from worlds.core.quads.dictionary import Ids, hash_of, json_ids
+from worlds.core.quads.rows import NO_QUADS, difference, find_quads
 from worlds.errors import ArgumentError, OpenError, ReadOnlyError
 from worlds.graph.records import Count, Iri, Record
 from worlds.graph.terms import to_rdflib
@@ -34,6 +35,10 @@ Edits: TypeAlias = Literal["refuse", "keep"]
 """The treatment of others' writes in a source's graph."""
 UNTRUSTED = "untrusted"
 """The kind of an OpenError for a source that nobody trusts on this machine."""
+_OPTIONS = ("base", "patterns", "mapping", "language", "edits", "hosts", "user", "password_variable")
+_STATE = ("run", "revision", "proposal", "error", "fingerprint")
+_LEDGER = statements("documents.sql")
+_KEPT = 1000  # quads of one document's versions; with more, the oldest are no longer known as its own
 
 
 class FileRow(NamedTuple):
@@ -91,10 +96,6 @@ class WorldSource(Record):
     def is_address(self) -> bool:
         """Whether its place is a URL."""
         return urlsplit(self.place).scheme in ("http", "https")
-
-
-_OPTIONS = ("base", "patterns", "mapping", "language", "edits", "hosts", "user", "password_variable")
-_STATE = ("run", "revision", "proposal", "error", "fingerprint")
 
 
 def _reached(source: WorldSource) -> dict[str, object]:
@@ -305,3 +306,38 @@ def graph_of(name: str) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+class Ledger:
+    """The ledger of one world.
+
+    It knows every version's quads, not only the last one's: an undo brings earlier ones back.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def replaced(self, quads: Ids) -> Ids:
+        """The quads, int64 [n, 4], that a new version's quads replace."""
+        return difference(self._earlier(quads), quads)
+
+    def note(self, quads: Ids) -> None:
+        """Record the quads of a version before they are written, except quads that others wrote already."""
+        if not len(quads):
+            return
+        new = difference(quads, self._earlier(quads))
+        others = new[[position for position, _, _ in find_quads(self._connection, new)]]
+        own = difference(quads, others)
+        document = {"subject": int(quads[0, 0]), "graph": int(quads[0, 3])}
+        pairs_json = json_ids(own[:, 1] << 32 | own[:, 2])
+        self._connection.run(_LEDGER["note"], _LEDGER["note"].bind(pairs_json=pairs_json, **document))
+        kept = max(_KEPT, len(quads))
+        self._connection.run(_LEDGER["forget_oldest"], _LEDGER["forget_oldest"].bind(kept=kept, **document))
+
+    def _earlier(self, quads: Ids) -> Ids:
+        """The quads of all versions of the document that `quads` are of."""
+        if not len(quads):
+            return NO_QUADS
+        subject, graph = int(quads[0, 0]), int(quads[0, 3])
+        written = self._connection.table(_LEDGER["written"], (subject, graph))
+        return np.column_stack([np.full(len(written), subject), written, np.full(len(written), graph)])

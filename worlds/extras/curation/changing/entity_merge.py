@@ -19,9 +19,8 @@ from worlds.core.history.history import NEVER
 from worlds.core.history.undo import held_quads
 from worlds.core.quads.dictionary import Dictionary, Ids, batches, json_ids
 from worlds.core.quads.interner import Interner
-from worlds.core.quads.redirects import REDIRECTING, REDIRECTS
+from worlds.core.quads.redirects import REDIRECTING, REDIRECTS, substituted, triples_with
 from worlds.core.quads.rows import NO_QUADS, difference, find_quads, unique_quads
-from worlds.core.quads.substituting import substituted, triples_with
 from worlds.errors import ArgumentError, ConflictError
 from worlds.graph.records import Quad
 from worlds.graph.terms import RDF, XSD, Term, format_term, to_oxigraph, to_rdflib

@@ -11,8 +11,7 @@ from worlds.core.core import Core
 from worlds.core.history.history import Moment
 from worlds.core.quads.redirects import REDIRECTS
 from worlds.extras.curation.claims.counter_evidence import Claim, Contradicting, Supporting, score
-from worlds.extras.curation.claims.declarations import Declarations
-from worlds.extras.curation.claims.state import Row, Rows, State
+from worlds.extras.curation.claims.declarations import Declarations, Row, Rows, State
 from worlds.extras.curation.claims.triples import ClaimReader, Reading
 from worlds.extras.curation.claims.verification import Evidence, FoundPassage, Ground, Outcome, Verification
 from worlds.extras.curation.columns.axioms import OWL, RDFS, TYPE

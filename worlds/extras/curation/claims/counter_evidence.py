@@ -8,8 +8,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.extras.curation.claims.declarations import Declarations, Way
-from worlds.extras.curation.claims.state import Row, Rows, State
+from worlds.extras.curation.claims.declarations import Declarations, Row, Rows, State, Way
 from worlds.extras.curation.claims.triples import Likeness, compare, well_formed
 from worlds.extras.curation.claims.verification import Ground
 from worlds.extras.curation.columns.axioms import OWL, RDFS, TYPE

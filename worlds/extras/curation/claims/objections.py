@@ -7,8 +7,7 @@ from itertools import combinations
 
 from worlds.core.core import Core
 from worlds.core.quads.dictionary import Ids
-from worlds.extras.curation.claims.declarations import Declarations
-from worlds.extras.curation.claims.state import UNKNOWN, Rows, State
+from worlds.extras.curation.claims.declarations import UNKNOWN, Declarations, Rows, State
 from worlds.extras.curation.columns.axioms import HIERARCHIES, OWL, PART_OF, SYMMETRIC, TYPE
 from worlds.extras.curation.findings.hierarchies import REFLEXIVE, is_named_like_part
 from worlds.graph.terms import format_term

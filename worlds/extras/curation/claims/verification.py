@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from worlds.extras.curation.claims.state import Rows
+from worlds.extras.curation.claims.declarations import Rows
 from worlds.extras.entities.neighbours import CitedQuad
 from worlds.graph.records import Count, Node, Quad, Record, Score
 from worlds.graph.tabular import Tabular

@@ -20,8 +20,15 @@ from worlds.extras.curation.columns.quad_columns import (
     spread,
     sums,
 )
-from worlds.extras.curation.duplicates.bags import Bags, WordNumbers
-from worlds.extras.curation.duplicates.known import CAP, MOST_NAMES, KnownNames, KnownTypes, KnownValues
+from worlds.extras.curation.duplicates.known import (
+    CAP,
+    MOST_NAMES,
+    Bags,
+    KnownNames,
+    KnownTypes,
+    KnownValues,
+    WordNumbers,
+)
 from worlds.extras.curation.duplicates.likeness import JOINED, NameSimilarity
 from worlds.extras.curation.duplicates.string_similarity import Shares
 
