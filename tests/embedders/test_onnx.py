@@ -22,6 +22,7 @@ import worlds
 from tests.support.embedders import serving
 from worlds import EmbedderError, OnnxEmbedder, SentenceTransformerEmbedder
 from worlds.core.embedders import Embedder, exported, fingerprint, reason_without, resolve_embedder
+from worlds.core.embedders.exported import Precision
 from worlds.core.embedders.resolve import LocalEmbedder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "kite", "sun", "query:", "doc:"]
@@ -329,12 +330,21 @@ def test_torch_makes_the_form_and_its_vectors_are_the_same(model: SentenceTransf
 
     small = OnnxEmbedder(precision="int8")
     assert fingerprint(small) == model.fingerprint
-    found = small.embed_documents(REAL)
-    assert (found * rows).sum(axis=1).min() > 0.98
-    for batch in (1, 2, 64):  # and in any order
-        other = OnnxEmbedder(precision="int8", batch_size=batch)
-        assert np.abs(other.embed_documents(REAL[::-1])[::-1] - found).max() < 1e-6
+    assert (small.embed_documents(REAL) * rows).sum(axis=1).min() > 0.975
     assert not logging.getLogger().filters
+
+
+@pytest.mark.model
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_vector_is_the_same_to_the_last_bit_in_any_batch(precision: Precision) -> None:
+    texts = [*REAL, *(f"{word} cells {rest}" for word in ("solar", "fuel", "red", "new") for rest in ("", "of " * 40))]
+    single = OnnxEmbedder(precision=precision)
+    alone = np.array([single.embed_query(text) for text in texts])
+    for batch, threads, seed in ((2, 1, 1), (3, 3, 2), (64, 2, 3)):
+        order = np.random.default_rng(seed).permutation(len(texts))
+        embedder = OnnxEmbedder(precision=precision, batch_size=batch, threads=threads)
+        assert (embedder.embed_documents([texts[at] for at in order]) == alone[order]).all()
 
 
 @pytest.mark.model
@@ -373,7 +383,7 @@ assert not {"torch", "transformers", "sentence_transformers"} & sys.modules.keys
     again = resolve_embedder("auto")
     assert again is not None
     assert np.abs(again.embed_query("cats") - vector).max() < 1e-5
-    assert form.stat().st_size > 1_000_000
+    assert form.stat().st_size > 10_000
 
 
 @pytest.mark.model

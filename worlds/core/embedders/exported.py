@@ -43,7 +43,7 @@ from worlds.errors import EmbedderError
 Precision: TypeAlias = Literal["float32", "int8"]
 
 FILES: Final[dict[Precision, str]] = {"float32": "model.onnx", "int8": "model-int8-by-token.onnx"}
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _CONFIGURATION: Final = (
     "modules.json",
     "config_sentence_transformers.json",
@@ -134,18 +134,18 @@ def adopt(name: str, source: Path) -> Path:
     with failing_as(f"the ONNX form of the model {name!r} cannot be used"):
         with _making(source) as (key, folder):
             if folder is not None:
-                for file in (source / HUB_ONNX).parent.glob(f"{Path(HUB_ONNX).name}*"):
-                    shutil.copyfile(file, folder / file.name)
-                _describe(source, folder, session(folder / FILES["float32"]))
+                # The hub's cache has links, and onnxruntime refuses weights that lie behind one.
+                with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as copied:
+                    for file in (source / HUB_ONNX).parent.glob(f"{Path(HUB_ONNX).name}*"):
+                        shutil.copyfile(file, Path(copied) / file.name)
+                    brought = Path(copied) / Path(HUB_ONNX).name
+                    _describe(source, folder, session(brought, optimized=folder / FILES["float32"]))
         _write_record(name, {"signature": _signature(source), "key": key})
     return _folder(key)
 
 
 def quantize(folder: Path) -> Path:
-    """The file of a form's weights as int8, made if it is not there: 4 s; needs the package `onnx`.
-
-    Vectors come out with a cosine of 0.996 to the original's, whatever texts share a batch.
-    """
+    """The file of a form's weights as int8, made if it is not there: 2 s; needs the package `onnx`."""
     file = folder / FILES["int8"]
     if file.is_file():
         return file
@@ -255,7 +255,7 @@ def _versions() -> dict[str, str]:
 
 
 def _trace(source: Path, folder: Path) -> None:
-    """Write the ONNX form of the whole model, pooling and further layers included, and prove that it is the same."""
+    """Write the ONNX form of the model, with the layers that the runner lacks, and prove that it is the same."""
     model = load(source, "cpu")
     sizes = read_sizes(source) or sizes_of(model)
     model.max_seq_length = sizes[1]
@@ -272,23 +272,26 @@ def _trace(source: Path, folder: Path) -> None:
             self.model = model
 
         def forward(self, *values: Any) -> Any:
-            return self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
+            return self.model(dict(zip(names, values, strict=True)))[output]
 
     features = model.tokenizer(_SAMPLES[:3], padding=True, return_tensors="pt")
-    names = list(features)
+    names = [name for name in features if name != "attention_mask"]  # the runner pads nothing
+    output = "token_embeddings" if _pooling(source) else "sentence_embedding"
+    traced = folder / "traced.onnx"
     with warnings.catch_warnings(), quiet_loggers(), torch.no_grad():
         warnings.simplefilter("ignore")  # that values are traced
         torch.onnx.export(
             Whole().eval(),
             tuple(features[name] for name in names),
-            str(folder / FILES["float32"]),
+            str(traced),
             input_names=names,
-            output_names=["sentence_embedding"],
+            output_names=[output],
             dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names},
             opset_version=17,
             dynamo=False,  # the other exporter needs one more library
         )
-    _describe(source, folder, session(folder / FILES["float32"]), sizes=sizes)
+    _describe(source, folder, session(traced, optimized=folder / FILES["float32"]), sizes=sizes)
+    traced.unlink()
     expected = model.encode(_SAMPLES, normalize_embeddings=True, show_progress_bar=False)
     vectors = Runner(folder, folder / FILES["float32"]).run(_SAMPLES, batch_size=2)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -304,22 +307,31 @@ def _describe(source: Path, folder: Path, runtime: Any, sizes: tuple[int, int] |
     outputs = {output.name: len(output.shape) for output in runtime.get_outputs()}
     whole = next((name for name, rank in outputs.items() if rank == 2 and "sentence" in name), None)
     tokens = next((name for name, rank in outputs.items() if rank == 3), None)
-    pooling = None
-    if whole is None:
-        kinds = dict(modules(source))
-        modes = pooling_modes(read_json(source / kinds.get("Pooling", "") / "config.json"))
-        pooling = modes[0]
-        if tokens is None or len(modes) > 1 or pooling not in ("cls", "mean", "max"):
-            raise EmbedderError(f"its outputs are {', '.join(outputs)}, and its pooling is {', '.join(modes)}")
-    config = read_json(source / modules(source)[0][1] / "config.json")
+    pooling = _pooling(source) if tokens else None
+    output = tokens if pooling else whole
+    if output is None:
+        raise EmbedderError(f"its outputs are {', '.join(outputs)}, and its pooling is {', '.join(_modes(source))}")
     described = {
         "format": _FORMAT,
         "dimension": sizes[0],
         "max_tokens": sizes[1],
         "layers": hash_layers(source),
         "inputs": [given.name for given in runtime.get_inputs()],
-        "output": whole or tokens,
+        "output": output,
         "pooling": pooling,
-        "padding": config.get("pad_token_id") or 0,
     }
     (folder / DESCRIPTION).write_text(json.dumps(described), "utf-8")
+
+
+def _pooling(source: Path) -> str | None:
+    """The pooling that the runner does, by the same sums in any batch; None where the form has to."""
+    modes = _modes(source)
+    return modes[0] if modes in (["cls"], ["mean"], ["max"]) else None
+
+
+def _modes(source: Path) -> list[str]:
+    """The pooling modes of a model; none if layers follow that change the vectors."""
+    kinds = dict(modules(source))
+    if kinds.keys() - {"Transformer", "Normalize"} != {"Pooling"}:
+        return []
+    return pooling_modes(read_json(source / kinds["Pooling"] / "config.json"))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LEVELS = 127
+_MATRIX_LEVELS = 63  # AVX2 adds two products of bytes in 16 bits, where larger ones would saturate
 _REDUCES_BY_INPUT = 18  # the version of ONNX from which on ReduceMax takes its axes as an input
 
 
@@ -64,7 +65,7 @@ def quantize(source: Path, target: Path) -> None:
     for number, node in enumerate(list(graph.node)):
         name, out = f"int8_{number}", node.output[0]
         if node.op_type == "MatMul" and (matrix := weights(node, 1)) is not None:
-            codes, scales = _codes(matrix, 0)
+            codes, scales = _codes(matrix, 0, _MATRIX_LEVELS)
             asked = scaled(node.input[0])
             nodes += [
                 make_node("MatMulInteger", [f"{asked}_codes", constant(f"{name}_w", codes), zero], [f"{name}_sum"]),
@@ -72,8 +73,12 @@ def quantize(source: Path, target: Path) -> None:
                 make_node("Mul", [f"{name}_float", f"{asked}_scale"], [f"{name}_by_token"]),
                 make_node("Mul", [f"{name}_by_token", constant(f"{name}_s", scales[0])], [out]),
             ]
-        elif node.op_type == "Gather" and not node.attribute and (matrix := weights(node, 0)) is not None:
-            codes, scales = _codes(matrix, 1)
+        elif (
+            node.op_type == "Gather"
+            and not any(one.i for one in node.attribute)
+            and (matrix := weights(node, 0)) is not None
+        ):
+            codes, scales = _codes(matrix, 1, _LEVELS)
             nodes += [
                 make_node("Gather", [constant(f"{name}_w", codes), node.input[1]], [f"{name}_codes"]),
                 make_node("Gather", [constant(f"{name}_s", scales), node.input[1]], [f"{name}_scale"]),
@@ -90,7 +95,7 @@ def quantize(source: Path, target: Path) -> None:
     onnx.save(model, str(target))
 
 
-def _codes(matrix: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Quantise a matrix to int8 steps from -127 to 127; the codes, and a step size for each index of the kept axis."""
-    scales = np.maximum(np.abs(matrix).max(axis=axis, keepdims=True) / _LEVELS, 1e-12).astype(np.float32)
+def _codes(matrix: NDArray[np.float32], axis: int, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Quantise a matrix to int8 steps from -levels to levels; the codes, and a step for each index of the kept axis."""
+    scales = np.maximum(np.abs(matrix).max(axis=axis, keepdims=True) / levels, 1e-12).astype(np.float32)
     return np.round(matrix / scales).astype(np.int8), scales
