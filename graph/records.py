@@ -132,14 +132,19 @@ class Record:
         return told(self)
 
 
+def held(record: Any, name: str) -> Any:
+    """An attribute of a record in the engine's terms, without an import of rdflib."""
+    return _reader(type(record), name)(record)
+
+
 def told(value: Any) -> dict[str, Any]:
     """The fields of a record as JSON-ready values."""
     shown = {}
     kind: Any = type(value)
     for name, read, write, spare in _writers(kind):
-        held = read(value)
-        if held or not spare:
-            shown[name] = held if write is None else write(held)
+        found = read(value)
+        if found or not spare:
+            shown[name] = found if write is None else write(found)
     return shown
 
 

@@ -25,6 +25,13 @@ def test_search_shows_what_a_person_reads(made: Path) -> None:
     assert rest == []
 
 
+def test_hits_are_shown_without_rdflib(made: Path) -> None:
+    code = "import sys\nfrom worlds.doors.cli import app\napp(sys.argv[1:], standalone_mode=False)\n"
+    command = [sys.executable, "-c", f"{code}assert 'rdflib' not in sys.modules", "search", str(made), "box"]
+    done = subprocess.run([*command, "--mode", "text"], capture_output=True, env=ENVIRONMENT, check=True)
+    assert b"also ex:crate" in done.stdout
+
+
 def test_a_text_of_several_subjects_names_them(made: Path) -> None:
     assert "also ex:crate" in ok("search", made, "box", "--mode", "text")
 

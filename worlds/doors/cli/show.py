@@ -15,6 +15,7 @@ from rich.text import Text
 
 from worlds.doors.cli.terminal import clean, counted, output, print_text, write_json
 from worlds.doors.cli.text_table import table
+from worlds.graph.records import held
 
 if TYPE_CHECKING:
     from worlds.core.search.hits import Leg, RanStatement, SearchResults, Step
@@ -52,17 +53,17 @@ def print_hits(hits: SearchResults, prefixes: Mapping[str, str]) -> None:
     console = output()
     indent = len(str(len(hits))) + 2
     for rank, hit in enumerate(hits, 1):
-        subject = term(hit.subject, prefixes)
+        subject = term(held(hit, "subject"), prefixes)
         title = Text(f"{rank}. ".rjust(indent), style="dim")
         title.append(clean(hit.label) if hit.label else subject, style="not dim bold")
         about = Text(style="dim")
         if hit.label:
             about.append(f"{subject} ", style="not dim cyan")
-        if hit.types:
+        if types := held(hit, "types"):
             about.append("a ")
-            about.append(", ".join(term(kind, prefixes) for kind in hit.types) + " ", style="not dim green")
-        if hit.graph is not None:
-            about.append("in ").append(f"{term(hit.graph, prefixes)} ", style="not dim magenta")
+            about.append(", ".join(term(kind, prefixes) for kind in types) + " ", style="not dim green")
+        if (graph := held(hit, "graph")) is not None:
+            about.append("in ").append(f"{term(graph, prefixes)} ", style="not dim magenta")
         if hit.world is not None:
             about.append(f"from {', '.join(str(one.world) for one in (hit, *hit.others))} ")
         score = f" {hit.score:.4f}"
@@ -72,10 +73,11 @@ def print_hits(hits: SearchResults, prefixes: Mapping[str, str]) -> None:
         else:
             print_wrapped(title.append(f" {score}", style="not bold"), 0, indent)
             print_wrapped(about, indent, indent)
-        language = getattr(hit.literal, "language", None)
-        text = Text(f"{term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
+        language = f"@{hit.language}" if hit.language else ""
+        text = Text(f"{term(held(hit, 'predicate'), prefixes)}{language}: ", style="dim")
         print_wrapped(text.append_text(_highlighted(clean(hit.snippet))), indent, indent)
-        others = list(dict.fromkeys(term(quad[0], prefixes) for quad in hit.quads if quad[0] != hit.subject))
+        own = held(hit, "subject")
+        others = list(dict.fromkeys(term(quad[0], prefixes) for quad in held(hit, "quads") if quad[0] != own))
         if others:
             more = f" and {len(others) - _OTHERS:,} more" if len(others) > _OTHERS else ""
             print_wrapped(Text(f"also {', '.join(others[:_OTHERS])}{more}", style="dim"), indent, indent)
@@ -157,10 +159,11 @@ def _step(step: Step) -> str:
 def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[str]]:
     """The first quads of each hit, without the text."""
     for rank, hit in enumerate(hits, 1):
-        for subject, predicate, _, graph in hit.quads[:_OTHERS]:
+        quads = held(hit, "quads")
+        for subject, predicate, _, graph in quads[:_OTHERS]:
             place = "" if graph is None else f" in {term(graph, prefixes)}"
             yield [str(rank), f"{term(subject, prefixes)} {term(predicate, prefixes)}{place}"]
-        if (more := len(hit.quads) - _OTHERS) > 0:
+        if (more := len(quads) - _OTHERS) > 0:
             yield [str(rank), f"and {more:,} more"]
 
 
