@@ -325,7 +325,7 @@ def answer(asked: Asked, *, explain: bool) -> SearchResults:
     with clock.step("hits"):
         hits = asked.hits(chosen, ranked.scores[chosen].tolist(), shown, explain=explain)
         if explain:
-            hits = [replace(hit, steps=steps) for hit, steps in zip(hits, ranked.steps(chosen), strict=True)]
+            hits = [hit.replaced(steps=steps) for hit, steps in zip(hits, ranked.steps(chosen), strict=True)]
     clock.stop()
     told = asked.explanation()
     told = replace(

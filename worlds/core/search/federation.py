@@ -198,9 +198,9 @@ class GroupSearch:
         for at, member in enumerate(self._members):
             own = {home: one for home, one in score.items() if home[0] == at}
             hits = member.hits([candidate for _, candidate in own], list(own.values()), shown[at], explain=explain)
-            made |= {home: replace(hit, world=self._names[at]) for home, hit in zip(own, hits, strict=True)}
+            made |= {home: hit.replaced(world=self._names[at]) for home, hit in zip(own, hits, strict=True)}
         return [
-            replace(made[first], others=tuple(made[home] for home in others))
+            made[first].replaced(others=tuple(made[home] for home in others))
             for first, *others in (self._homes[candidate] for candidate in chosen)
         ]
 

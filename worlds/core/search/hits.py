@@ -200,6 +200,10 @@ class Hit(Record):
     def __init__(self, **values: Any) -> None:
         vars(self).update(values)  # a tenth of the time of setting each
 
+    def replaced(self, **values: Any) -> Hit:
+        """This hit with other values; no term is made rdflib's for it."""
+        return Hit(**{**vars(self), **values})
+
     @property
     def language(self) -> str | None:
         """The language of the literal."""

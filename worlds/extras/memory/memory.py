@@ -104,7 +104,7 @@ class Memory(Recalling):
         if not self._memories.has(self._home):
             return Forgotten(0, 0, None)
         with self._writing(None, "outlived") as (world, writing, keep):
-            gone, quads = self._outlived(world)
+            gone, quads = self._outlived(world, keep)
             writing.apply(removed=quads)
         return self._forgotten(writing, len(gone), purged=not keep.history)
 
@@ -117,11 +117,11 @@ class Memory(Recalling):
                 found += [] if world is None else Keeping(world).beneath(self._name.value)
         return sorted(map(scope_of, found))
 
-    def _outlived(self, world: Any) -> tuple[list[int], Ids]:
+    def _outlived(self, world: Any, keep: Keep) -> tuple[list[int], Ids]:
         graph = self._number(world)
         if graph is None:
             return [], NO_QUADS
-        gone = Keeping(world).outlived({graph: self.keep}, microseconds(now()))
+        gone = Keeping(world).outlived({graph: keep}, microseconds(now()))
         return gone, self._held(world, gone, graph)
 
     def _held(self, world: Any, memories: list[int], graph: int) -> Ids:
@@ -251,11 +251,11 @@ class Memory(Recalling):
         message: str | None,
     ) -> tuple[Any, int, Any]:
         """Write memories; returns the change, the number of expired others, and the outcomes of facts."""
-        with self._writing(author, message) as (world, writing, _):
+        with self._writing(author, message) as (world, writing, keep):
             added = quad_ids(world._core.connection, world._core.dictionary, quads)
             gone = self._replaced(world, iris, added) if keyed else NO_QUADS
             writing.apply(difference(added, gone), difference(gone, added))
-            outlived, swept = self._outlived(world)
+            outlived, swept = self._outlived(world, keep)
             writing.apply(removed=swept)
             receipt = self.tell(facts, cites=[to_rdflib(one) for one in iris], author=author) if facts else None
         return writing.change, len(outlived), receipt
@@ -339,7 +339,8 @@ class Memory(Recalling):
     @property
     def _written(self) -> Any:
         """The connection by which it is written."""
-        return self._memories.world(self._home, make=True)._written
+        around = self._memories.around
+        return (around if around.replica is None else self._memories.world(self._home, make=True))._written
 
     @contextlib.contextmanager
     def _writing(self, author: str | None, message: str | None) -> Iterator[Any]:
