@@ -7,9 +7,11 @@ as memories are. Writes of several processes lose nothing: each call is one revi
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
@@ -269,15 +271,7 @@ def _part(whole: Graph, names: Iterable[str]) -> Graph:
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the nine tools, and the resource."""
 
-    def asked(name: str, author: str | None = None, **given: Any) -> BaseModel:
-        graph = KnowledgeGraph(service.world.memory(scope=service.memory), author)
-        found: BaseModel = getattr(graph, name)(**given)
-        return found
-
-    def written(name: str, context: Context[Any, Any], **given: Any) -> BaseModel:
-        author = service.author(context)
-        with service.world.memory(scope=service.memory).transaction(author=author):
-            return asked(name, author, **given)
+    memory = functools.partial(service.world.memory, scope=service.memory)
 
     def add(name: str, *, writes: bool) -> None:
         signature = inspect.signature(getattr(KnowledgeGraph, name), eval_str=True)
@@ -289,7 +283,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
             def work() -> BaseModel:
                 with service.explained():
-                    return written(name, context, **given) if writes else asked(name, **given)
+                    found, author = memory(), service.author(context) if writes else None
+                    with found.transaction(author=author) if writes else nullcontext():
+                        return getattr(KnowledgeGraph(found, author), name)(**given)  # type: ignore[no-any-return]
 
             found = await service.run(work, writes=writes)
             content: list[Any] = [TextContent(type="text", text=_json(found))]
@@ -318,7 +314,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @server.resource("memory://knowledge-graph", name="knowledge-graph", title="Memory", mime_type="application/json")
     async def knowledge_graph() -> str:
         """All entities and relations of the memory."""
-        return _json(await service.run(lambda: asked("read_graph")))
+        return _json(await service.run(lambda: KnowledgeGraph(memory()).read_graph()))
 
 
 def _json(found: BaseModel) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -17,11 +17,12 @@ from worlds.doors.server.http.negotiation import GRAPHS, RESULTS, accepts_any, t
 from worlds.doors.server.problem_documents import HttpProblem, UnsupportedType
 
 _FORM = "application/x-www-form-urlencoded"
-_DIRECT: dict[str, Literal["query", "update"]] = {
-    "application/sparql-query": "query",
-    "application/sparql-update": "update",
+Kind: TypeAlias = Literal["query", "update"]
+_DIRECT: dict[str, Kind] = {"application/sparql-query": "query", "application/sparql-update": "update"}
+_DATASETS: dict[Kind, tuple[str, str]] = {
+    "query": ("default-graph-uri", "named-graph-uri"),
+    "update": ("using-graph-uri", "using-named-graph-uri"),
 }
-_DATASETS = {"query": ("default-graph-uri", "named-graph-uri"), "update": ("using-graph-uri", "using-named-graph-uri")}
 LARGE = 50_000
 """Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
 UNION_GRAPH = "urn:x-arq:UnionGraph"
@@ -47,7 +48,7 @@ def routes() -> list[Route]:
 class ProtocolRequest:
     """The query or update of a request. The graphs are None where it leaves the dataset to the service."""
 
-    kind: Literal["query", "update"]
+    kind: Kind
     text: str
     default_graphs: list[str] | None
     named_graphs: list[str] | None
@@ -126,48 +127,35 @@ def accepted(request: Request) -> str | None:
 async def operation_of(request: Request) -> ProtocolRequest | None:
     """The operation of a request, None where it names none; Problem where the protocol forbids it."""
     parameters = address_of(request)
+    named = {name for name, _ in parameters}
     if request.method != "POST":
-        if any(name == "update" for name, _ in parameters):
+        if "update" in named:
             raise HttpProblem("an update must be sent with POST")
-        if not any(name == "query" for name, _ in parameters):
-            refuse_unknown(
-                (name for name, _ in parameters), ("query", "union", "entailed", "world", *_DATASETS["query"])
-            )
-            return None
-        return _operation(parameters)
-    media_type = type_of(request.headers.get("content-type", ""))
-    if media_type == _FORM:
-        if any(name in ("query", "update") for name, _ in parameters):
-            raise HttpProblem("a form has its query or update in the body, not in the address")
-        return _operation(parameters + pairs_of(await body_of(request, _MOST_FORM, _LONGER_FORM), "the body"))
-    kind = _DIRECT.get(media_type)
-    if kind is None:
+        if "query" in named:
+            return _operation(parameters)
+        refuse_unknown(named, ("query", "union", "entailed", "world", *_DATASETS["query"]))
+        return None
+    kind = type_of(request.headers.get("content-type", ""))
+    if kind not in (_FORM, *_DIRECT):
         raise UnsupportedType(f"the Content-Type of a body must be one of {', '.join((_FORM, *_DIRECT))}")
-    if kind == "update":
+    if _DIRECT.get(kind) == "update":
         server_of(request).allowed(request, "write")
-    if any(name in ("query", "update") for name, _ in parameters):
-        raise HttpProblem(f"the {kind} is the body, so the address has none")
-    guest = server_of(request).access.principal(request).key is None
+    if not named.isdisjoint(_DATASETS):
+        raise HttpProblem("the query or the update is in the body, so the address has none")
+    if kind == _FORM:
+        return _operation(parameters + pairs_of(await body_of(request, _MOST_FORM, _LONGER_FORM), "the body"))
+    guest = server_of(request).access.principal(request).key is None and _DIRECT[kind] == "query"
     longer = "a query without a key has 4 MiB at most"
-    body = await (body_of(request, _MOST_WITHOUT_KEY, longer) if guest and kind == "query" else request.body())
-    return _operation([*parameters, (kind, _text(body, "the body"))])
-
-
-def _text(data: bytes, what: str) -> str:
+    body = await (body_of(request, _MOST_WITHOUT_KEY, longer) if guest else request.body())
     try:
-        return data.decode("utf-8-sig")
+        return _operation([*parameters, (_DIRECT[kind], body.decode("utf-8-sig"))])
     except UnicodeDecodeError as error:
-        raise HttpProblem(f"{what} is not in UTF-8") from error
+        raise HttpProblem("the body is not in UTF-8") from error
 
 
 def _operation(parameters: Parameters) -> ProtocolRequest:
     """The one operation that parameters name; parameters outside the protocol are ignored."""
-    found: list[tuple[Literal["query", "update"], str]] = []
-    for name, value in parameters:
-        if name == "query":
-            found.append(("query", value))
-        elif name == "update":
-            found.append(("update", value))
+    found = [(kind, value) for name, value in parameters for kind in _DATASETS if kind == name]
     if len(found) != 1:
         raise HttpProblem(f"a request must have one query or update, not {len(found)}")
     kind, text = found[0]
