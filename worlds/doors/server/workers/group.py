@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from worlds.doors.server.problem_documents import Busy, HttpProblem
 from worlds.doors.server.workers.process import WorkerDied, WorkerGone, WorkerProcess
@@ -24,6 +25,7 @@ _REMEMBERED = 10_000  # clients
 _ATTEMPTS = 3  # to start a process
 _CLOSING = 2.0  # seconds that a spare process has to close its worlds
 
+T = TypeVar("T")
 _log = logging.getLogger("worlds.doors.server")
 
 
@@ -84,7 +86,7 @@ class WorkerGroup:
     @property
     def waiting(self) -> int:
         """The number of jobs that wait for a worker."""
-        return sum(not future.done() for future in (*self._waiting, *self._guests))
+        return len(_open((*self._waiting, *self._guests)))
 
     @property
     def _for_long(self) -> int:
@@ -129,19 +131,14 @@ class WorkerGroup:
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
-            except WorkerGone:  # killed while it was idle: the job goes to another one
-                worker.kill()
-                await self.release(worker)
-            except TimeoutError:  # a writer that embeds texts takes nothing until a batch of them is done
-                worker.kill()
-                await self.release(worker)
-                raise Busy("the server is overloaded: try again later") from None
-            except BaseException:
-                worker.kill()
-                await self.release(worker)
-                raise
-            else:
                 return worker
+            except BaseException as error:
+                worker.kill()
+                await self.release(worker)
+                if isinstance(error, TimeoutError):  # a writer that embeds takes nothing until a batch is done
+                    raise Busy("the server is overloaded: try again later") from None
+                if not isinstance(error, WorkerGone):  # killed while it was idle: the job goes to another one
+                    raise
 
     async def _acquire(
         self, request: Request, deadline: float, guest: str, client: str, set_back: int
@@ -203,14 +200,15 @@ class WorkerGroup:
             if self.waiting and not self._starting and not self._stopped:
                 self._start()
 
-    def _hand_on(self, worker: WorkerProcess) -> None:
-        """Assign a free worker to the caller that has waited longest, or let it be idle."""
+    def _hand_on(self, worker: WorkerProcess, *, idle: bool = False) -> None:
+        """Assign a free worker to the caller that has waited longest, or let it be idle, as it may have been."""
         self._busy.discard(worker)
         if not worker.alive:
             self._end(worker, 0)
             return
         future = self._next_waiting(worker)
-        worker.since = asyncio.get_running_loop().time()
+        if future is not None or not idle:
+            worker.since = asyncio.get_running_loop().time()
         if future is None:
             self._idle.append(worker)
         else:
@@ -238,10 +236,7 @@ class WorkerGroup:
     def _take(self, worker: WorkerProcess, seconds: float, jobs: int, now: float) -> None:
         for name in worker.names:
             before = self._lately(name, now)
-            self._taken.pop(name, None)
-            self._taken[name] = before[0] + seconds, before[1] + jobs, now
-            if len(self._taken) > _REMEMBERED:
-                del self._taken[next(iter(self._taken))]
+            _remember(self._taken, name, (before[0] + seconds, before[1] + jobs, now))
 
     def _free(self, long: bool = False) -> list[WorkerProcess]:
         """The idle ones that are for long jobs of guests, or that are not."""
@@ -253,7 +248,7 @@ class WorkerGroup:
 
     def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
         if worker.long or not self._guests_turn():
-            waiting = [] if worker.long else [future for future in self._waiting if not future.done()]
+            waiting = [] if worker.long else _open(self._waiting)
             if waiting:  # of equals the first
                 future = min(waiting, key=lambda future: self._turns.get(self._waiting[future], float("-inf")))
                 self._has_turn(self._waiting.pop(future))
@@ -262,14 +257,11 @@ class WorkerGroup:
         return self._next_guest(worker) or self._next_waiting(worker)
 
     def _has_turn(self, client: str) -> None:
-        self._turns.pop(client, None)
-        self._turns[client] = asyncio.get_running_loop().time()
-        if len(self._turns) > _REMEMBERED:
-            del self._turns[next(iter(self._turns))]
+        _remember(self._turns, client, asyncio.get_running_loop().time())
 
     def _guests_turn(self) -> bool:
         """Whether it is a guest's turn although others wait."""
-        both = all(any(not future.done() for future in waiting) for waiting in (self._waiting, self._guests))
+        both = bool(_open(self._waiting) and _open(self._guests))
         self._owed += self._share if both else 0.0
         if not both or self._owed < 1:
             return False
@@ -283,8 +275,11 @@ class WorkerGroup:
             turns, _, cost = order[future]
             if future.done() or (worker.long and not turns):
                 continue
-            alone = not any(not waiting.done() for waiting in self._waiting)
-            if alone and not worker.long and len(self._free()) < self._left(bool(turns) or cost >= SLICE):
+            if (
+                not _open(self._waiting)
+                and not worker.long
+                and len(self._free()) < self._left(bool(turns) or cost >= SLICE)
+            ):
                 return None
             if turns and not worker.long:
                 if self._for_long <= 0:
@@ -309,19 +304,14 @@ class WorkerGroup:
             self._end(worker, 0)
         for worker in self._idle.copy():
             self._idle.remove(worker)
-            if future := self._next_waiting(worker):
-                worker.since = now
-                self._busy.add(worker)
-                future.set_result(worker)
-            else:
-                self._idle.append(worker)
+            self._hand_on(worker, idle=True)
         there = len(self._idle) + len(self._busy) + len(self._starting)
         if self.waiting:
             self._part(now)
             stuck = sum(worker.long or now - worker.since > STUCK for worker in self._busy)
             if there < self._most and there - stuck < self._size + self._kept_free:
                 self._start()
-            elif any(not future.done() for future in self._waiting) and not self._starting:
+            elif _open(self._waiting) and not self._starting:
                 guests = [worker for worker in self._busy if worker.guest and now - worker.since > STUCK]
                 if len(guests) > self._share * self._most:
                     min(guests, key=lambda worker: worker.since).kill()
@@ -335,7 +325,7 @@ class WorkerGroup:
 
     def _part(self, now: float) -> None:
         """Interrupt long jobs of guests in favour of others."""
-        waiting = [turns for future, (turns, _) in self._guests.items() if not future.done()]
+        waiting = [self._guests[future][0] for future in _open(self._guests)]
         guests = [worker for worker in self._busy if worker.guest and worker.alive and not worker.opening]
         for worker in sorted(guests, key=lambda worker: worker.since):
             took, used, time = now - worker.since, worker.used(now), SLICE * LONGER**worker.turns
@@ -368,28 +358,27 @@ class WorkerGroup:
                 except (OSError, WorkerDied) as error:  # if it was killed, the next one is not
                     _log.error("a worker process could not be started: %s", error)
                     if attempt == _ATTEMPTS - 1 or self._stopped:
-                        self._fail()
+                        self._refuse("a worker process could not be started", 5)
                         return
             if self._stopped:
                 await worker.end(0)
             else:
                 self._hand_on(worker)
 
-        self._remember(self._starting, start())
+        self._keep(self._starting, start())
 
-    def _fail(self) -> None:
-        """No worker can be started: tell whoever waits."""
-        for future in (*self._waiting, *self._guests):
-            if not future.done():
-                future.set_exception(Busy("a worker process could not be started", retry_after=5))
+    def _refuse(self, why: str, retry_after: int) -> None:
+        """Raise Busy for whoever waits."""
+        for future in _open((*self._waiting, *self._guests)):
+            future.set_exception(Busy(why, retry_after=retry_after))
 
     def _end(self, worker: WorkerProcess, seconds: float) -> None:
         if not worker.ending:
             worker.ending = True
-            self._remember(self._ending, worker.end(seconds))
+            self._keep(self._ending, worker.end(seconds))
 
     @staticmethod
-    def _remember(tasks: set[asyncio.Task[None]], work: Any) -> None:
+    def _keep(tasks: set[asyncio.Task[None]], work: Any) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -423,9 +412,7 @@ class WorkerGroup:
     async def stop(self, grace: float) -> None:
         """Stop all workers; a worker with a job is stopped after `grace` seconds at the latest."""
         self._stopped = True
-        for future in (*self._waiting, *self._guests):
-            if not future.done():
-                future.set_exception(Busy("the server is stopping"))
+        self._refuse("the server is stopping", 1)
         for worker in self._idle:
             self._end(worker, max(grace, _CLOSING))
         self._idle.clear()
@@ -440,6 +427,19 @@ class WorkerGroup:
             self._end(worker, 0)
         while self._ending:
             await asyncio.gather(*self._ending, return_exceptions=True)
+
+
+def _open(futures: Iterable[asyncio.Future[T]]) -> list[asyncio.Future[T]]:
+    """Futures that wait for a worker still."""
+    return [future for future in futures if not future.done()]
+
+
+def _remember(cache: dict[str, T], name: str, value: T) -> None:
+    """Put a value last into a cache of a limited size, which forgets the first one."""
+    cache.pop(name, None)
+    cache[name] = value
+    if len(cache) > _REMEMBERED:
+        del cache[next(iter(cache))]
 
 
 def _names(guest: str, request: Request) -> tuple[str, ...]:
