@@ -177,7 +177,7 @@ def _wrong_arguments(tool: str, schema: dict[str, Any], error: ValidationError) 
     told: dict[str, list[str]] = {}
     for one in error.errors(include_url=False, include_input=False):
         name, *place = [str(part) for part in one["loc"]] or [""]
-        message = f"there is no {place[-1]!r} in it" if place and one["type"] == "extra_forbidden" else one["msg"]
+        message = f"there is no {place[0]!r} in it" if place[1:] == ["[key]"] else one["msg"]
         told.setdefault(name, []).append(message)
     lines = []
     for name, said in told.items():
@@ -191,8 +191,6 @@ def _takes(schema: dict[str, Any], name: str) -> str:
     """The members of an argument that is an object, or its description; "" for any other argument."""
     found = schema.get("properties", {}).get(name, {})
     forms = [found, *found.get("anyOf", [])]
-    for reference in (form["$ref"] for form in forms if "$ref" in form):
-        return ", ".join(schema["$defs"][reference.rpartition("/")[2]]["properties"])
     if names := found.get("propertyNames", {}).get("enum"):
         return ", ".join(names)
     return str(found.get("description", "")) if any("object" in form.get("type", "") for form in forms) else ""

@@ -6,12 +6,12 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from worlds.core.search.options import REQUIRED, Option, gathered
 from worlds.doors.mcp.toolbox import Service, listed
@@ -25,25 +25,12 @@ Proves = Annotated[bool, Field(description="Prove one quad, written or concluded
 Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The answer's length in tokens, about.")]
 
 
-class Exclude(BaseModel):
-    """The filters, by their names."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    subjects: Names | None = None
-    predicates: Names | None = None
-    types: Names | None = None
-    graphs: Names | None = None
-    sources: Names | None = None
-    languages: Names | None = None
-    where: str | None = None
-
-
 MOST_QUADS = 5000
 """Quads, or facts, of one call."""
 _TEXTS = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
 _ANY_TEXTS = {"type": ["string", "array"], "items": {"type": "string"}}
-_EXCLUDED = {"type": "object", "propertyNames": {"enum": [*Exclude.model_fields]}, "additionalProperties": _ANY_TEXTS}
+_Filter = Literal["subjects", "predicates", "types", "graphs", "sources", "languages", "where"]
+_EXCLUDED = {"type": "object", "propertyNames": {"enum": [*get_args(_Filter)]}, "additionalProperties": _ANY_TEXTS}
 _Boost = str | dict[str, str | float]
 _Boosts = Annotated[_Boost | list[_Boost], WithJsonSchema({"type": ["string", "object", "array"]})]
 _KINDS: Mapping[str, Any] = {
@@ -56,7 +43,7 @@ _KINDS: Mapping[str, Any] = {
 }
 _QUADS = ("quads", "add", "remove", "relies_on")
 _ELSEWISE: Mapping[str, Any] = {
-    "exclude": Annotated[Exclude, WithJsonSchema(_EXCLUDED)],  # in half of the words of its own
+    "exclude": Annotated[dict[_Filter, Names | None], WithJsonSchema(_EXCLUDED)],  # in half of the words of its own
     "boost": _Boosts,
     "decay": dict[str, Any],
     "rerank": bool,
@@ -168,8 +155,8 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _value(option: Option, value: Any) -> Any:
     """An argument as the verb takes it."""
-    if isinstance(value, Exclude):
-        return value.model_dump(exclude_none=True) or None
+    if option.name == "exclude" and value is not None:
+        return {name: one for name, one in value.items() if one is not None} or None
     if option.name in (*_QUADS, "facts") and value is not None:
         if (not value and option.default is REQUIRED) or len(value) > MOST_QUADS:
             raise ValueError(f"{option.name} must be 1 to {MOST_QUADS:,} at a time, not {len(value):,}")

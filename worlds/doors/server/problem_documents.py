@@ -22,7 +22,7 @@ import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -48,9 +48,12 @@ class HttpProblem(WorldsError):  # noqa: N818  # the field's term, RFC 9457
     """An answer that is an error. Its message goes to the client, and must hold nothing that is not for it."""
 
     status = 400
+    always: ClassVar[Mapping[str, str]] = {}
+    """Headers of each such answer, which may be others in one."""
 
-    def __init__(self, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
-        self.headers = dict(headers or {})
+    def __init__(self, detail: str, *, headers: Mapping[str, str] | None = None, retry_after: int = 0) -> None:
+        wait = {"Retry-After": str(retry_after)} if retry_after > 0 else {}
+        self.headers = {**self.always, **wait, **(headers or {})}
         super().__init__(detail)
 
 
@@ -58,9 +61,7 @@ class Unauthorized(HttpProblem):
     """There is no key, or it is not valid."""
 
     status = 401
-
-    def __init__(self, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail, headers={"WWW-Authenticate": 'Bearer realm="worlds"', **(headers or {})})
+    always: ClassVar = {"WWW-Authenticate": 'Bearer realm="worlds"'}
 
 
 class Forbidden(HttpProblem):
@@ -121,18 +122,14 @@ class TooMany(HttpProblem):
     """The client asks too often."""
 
     status = 429
-
-    def __init__(self, detail: str, *, retry_after: int = 1, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail, headers={"Retry-After": str(max(1, retry_after)), **(headers or {})})
+    always: ClassVar = {"Retry-After": "1"}
 
 
 class Busy(HttpProblem):
     """The server has as much to do as it takes on at once."""
 
     status = 503
-
-    def __init__(self, detail: str, *, retry_after: int = 1, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail, headers={"Retry-After": str(max(1, retry_after)), **(headers or {})})
+    always: ClassVar = {"Retry-After": "1"}
 
 
 def status_of(error: BaseException) -> int:

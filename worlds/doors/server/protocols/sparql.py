@@ -15,6 +15,7 @@ from worlds.doors.server.api.parameters import refuse_unknown
 from worlds.doors.server.http.base import Server, address_of, begun, body_of, pairs_of, server_of, streamed
 from worlds.doors.server.http.negotiation import GRAPHS, RESULTS, accepts_any, type_of
 from worlds.doors.server.problem_documents import HttpProblem, UnsupportedType
+from worlds.graph.query.query import UNION_GRAPH
 
 _FORM = "application/x-www-form-urlencoded"
 Kind: TypeAlias = Literal["query", "update"]
@@ -25,8 +26,6 @@ _DATASETS: dict[Kind, tuple[str, str]] = {
 }
 LARGE = 50_000
 """Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
-UNION_GRAPH = "urn:x-arq:UnionGraph"
-"""Jena's name for all graphs together, as a default graph."""
 _SWITCHES = ("union", "entailed")
 _FLAGS = {"": True, "true": True, "1": True, "false": False, "0": False}
 NOTES = "Worlds-Notes"
@@ -166,8 +165,8 @@ def _operation(parameters: Parameters) -> ProtocolRequest:
     union, entailed = (_flag(flag, [value for name, value in parameters if name == flag]) for flag in _SWITCHES)
     if entailed and kind == "update":
         raise HttpProblem("entailed is for queries: an update changes written quads alone")
-    if UNION_GRAPH in default:
-        union, default = True, [iri for iri in default if iri != UNION_GRAPH]
+    if UNION_GRAPH.value in default:
+        union, default = True, [iri for iri in default if iri != UNION_GRAPH.value]
     if union and (default or named):
         raise HttpProblem("the union of all graphs cannot be combined with named or default graphs")
     if not default and not named:
