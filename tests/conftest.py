@@ -20,7 +20,7 @@ from worlds.sql.drivers import NAMES, VARIABLE
 
 # The default run always tries the same examples; --long tries new and more ones.
 settings.register_profile("base", deadline=None, print_blob=True, report_multiple_bugs=False)
-settings.register_profile("short", settings.get_profile("base"), derandomize=True, max_examples=25)
+settings.register_profile("short", settings.get_profile("base"), derandomize=True, max_examples=10)
 settings.register_profile("long", settings.get_profile("base"), max_examples=1000)
 
 _MEMORY = Path("/dev/shm")  # a commit waits milliseconds for a disk, and for this nothing

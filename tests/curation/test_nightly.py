@@ -76,7 +76,7 @@ def test_night_after_night_nothing_is_merged_wrongly_or_twice(long: bool) -> Non
     merged: list[frozenset[str]] = []
     with worlds.open(embedder=None) as world:
         world.load(own, format="nq", author="us")
-        for night in range(10 if long else 3):
+        for night in range(10 if long else 2):
             world.load(theirs, format="nq", author="partner")
             found = world.curation.duplicates(between=(OWN, PARTNER), score=0.9)
             proposals = world.proposals.add_all(found, author="finder")

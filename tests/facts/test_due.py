@@ -425,7 +425,7 @@ Facts = dict[str, Fact]
 
 @pytest.mark.timeout(7200)
 def test_random_histories_are_those_of_plain_lists(clock: Hands, pytestconfig: pytest.Config) -> None:
-    for seed in range(10_000 if pytestconfig.getoption("--long") else 12):
+    for seed in range(10_000 if pytestconfig.getoption("--long") else 6):
         draw = random.Random(seed)
         clock.set("2010-06-01")
         with worlds.open(":memory:", embedder=None) as world:

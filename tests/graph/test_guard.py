@@ -445,7 +445,7 @@ class TestLimits:
     def test_threads_that_work_meanwhile(self) -> None:
         def work(results: list[int]) -> None:
             with worlds.open(embedder=None) as world:
-                for number in range(8):
+                for number in range(4):
                     world.add([(iri(f"s{number}"), iri("p"), number)])
                     results.append(len(world.query("SELECT * { ?s ?p ?o }", timeout=60)))  # type: ignore[arg-type]
 
@@ -455,7 +455,7 @@ class TestLimits:
             thread.start()
         for thread in threads:
             thread.join()
-        assert found == [list(range(1, 9))] * 3
+        assert found == [list(range(1, 5))] * 3
 
     @pytest.mark.parametrize(
         ("form", "timeout"),
@@ -565,7 +565,7 @@ def terms(found: Any) -> Any:
 
 
 @forks
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(st.lists(st.tuples(_node, _label.map(iri), _term), max_size=8))
 def test_a_child_gives_the_same(triples: list[tuple[Any, Any, Any]]) -> None:
     store = ox.Store()

@@ -51,7 +51,9 @@ def written(some: list[ox.Quad], format: str) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("format", ["nq", "turtle", "rdfxml", "jsonld"])
+@pytest.mark.parametrize(
+    "format", ["nq", "jsonld", *(pytest.param(name, marks=pytest.mark.long) for name in ("turtle", "rdfxml"))]
+)
 def test_a_long_text_is_read_back(format: str) -> None:
     given = quads(text(LONG))[:2]
     data = written(given, format)
@@ -90,7 +92,7 @@ def read(data: bytes, format: str, size: int) -> list[ox.Quad]:
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "rdfxml"])
 def test_it_is_cut_wherever_a_piece_ends(format: str) -> None:
-    for seed in range(20):
+    for seed in range(6):
         chosen = random.Random(seed)
         given = [quad for _ in range(3) for quad in quads(text(chosen.choice([10, 2900, 6000, 20_000]), seed))]
         data = written(given, format)
@@ -142,10 +144,7 @@ def test_a_long_text_that_is_not_valid_is_refused(document: str) -> None:
     ("format", "document"),
     [
         ("turtle", '<urn:x:s> <urn:x:p> """\n{long}""" .'),
-        ("turtle", "#{long}\n<urn:x:s> <urn:x:p> 1 ."),
         ("nq", "<urn:x:{long}> <urn:x:p> <urn:x:o> ."),
-        ("jsonld", '{"@id": "urn:x:{long}", "urn:x:p": 1}'),
-        ("jsonld", '{"@id": "urn:x:s", "urn:x:{long}": 1}'),
         ("jsonld", '{"@id": "urn:x:s", "urn:x:p": {"@type": "@json", "@value": "{long}"}}'),
     ],
 )

@@ -55,7 +55,9 @@ def ends(command: list[str], number: signal.Signals) -> None:
     assert end_within(5, children), "the child goes on without its parent"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
+)
 def test_the_query_of_a_command_ends_with_it(path: Path, number: signal.Signals) -> None:
     ends([sys.executable, "-m", "worlds", "sparql", str(path), ENDLESS, "--timeout", "60"], number)
 

@@ -180,4 +180,4 @@ class HistoryMachine(RuleBasedStateMachine):
 TestHistory = HistoryMachine.TestCase
 
 
-TestHistory.settings = settings(max_examples=25, stateful_step_count=25)
+TestHistory.settings = settings(max_examples=8, stateful_step_count=25)

@@ -85,7 +85,7 @@ def test_finds_what_the_reference_finds(names: list[str], asked: list[dict[str, 
                 assert found.explain.eligible == len({chunk.text for chunk in oracle.eligible(search["filter_"])})
 
 
-@settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]  # there is a default
+@settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]  # there is a default
 @given(names=small_worlds, asked=searches())
 def test_the_statement_gives_the_same_when_it_is_run_raw(names: list[str], asked: dict[str, Any]) -> None:
     embedder = HashingEmbedder()

@@ -168,7 +168,7 @@ def random_options(chance: random.Random) -> dict[str, Any]:
 # --- the reference ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 40))])
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(5, 40))])
 def test_stages_do_what_the_reference_does(known: Known, seed: int) -> None:
     chance = random.Random(seed)
     question = " ".join(chance.sample(WORDS, 3))

@@ -47,7 +47,7 @@ def world() -> World:
     return made
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_scope_answers_as_a_world_that_holds_nothing_else(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seams.wait_for_hints(monkeypatch, 60.0)
     compare(seed, 40)
@@ -80,7 +80,7 @@ def compare(seed: int, count: int) -> None:
         assert not scope.check().problems
 
 
-@pytest.mark.parametrize("seed", range(20, 23))
+@pytest.mark.parametrize("seed", range(20, 22))
 def test_a_scope_is_written_as_a_world_that_holds_nothing_else(seed: int) -> None:
     chosen = random.Random(seed)
     steps, inside = scoping.history(chosen, 3, 14)

@@ -72,7 +72,7 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 8))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 8))])
 def test_queries_of_a_scope_are_those_of_a_world_that_holds_nothing_else(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

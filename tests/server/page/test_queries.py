@@ -171,7 +171,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("setting", ["strict", "union"])
+@pytest.mark.parametrize("setting", ["union", pytest.param("strict", marks=pytest.mark.long)])
 def test_the_examples_find_what_is_in_named_graphs(
     new_tab: Callable[..., Tab], folder: Path, named: Path, server: Served, setting: Any
 ) -> None:
