@@ -32,6 +32,14 @@ def test_hits_are_shown_without_rdflib(made: Path) -> None:
     assert b"also ex:crate" in done.stdout
 
 
+def test_garbage_is_collected_once_all_is_imported(made: Path) -> None:
+    code = "import atexit, gc\nfrom worlds.doors.cli import main\n"
+    code += "atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 10_000))\nmain()"
+    command = [sys.executable, "-c", code, "search", str(made), "box", "--mode", "text"]
+    done = subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=True)
+    assert done.stdout.splitlines()[-1] == b"True True"
+
+
 def test_a_text_of_several_subjects_names_them(made: Path) -> None:
     assert "also ex:crate" in ok("search", made, "box", "--mode", "text")
 

@@ -6,6 +6,7 @@ what the exit codes mean. The commands are in `worlds.doors.cli.commands`; impor
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else the command is to ignore it
             signal.signal(number, _terminate)
+    gc.disable()  # what is imported stays; a command enables it
     from worlds.doors.cli.commands import app
 
     try:

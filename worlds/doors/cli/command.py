@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import time
 from collections.abc import Callable, Mapping
@@ -149,6 +150,9 @@ def command(
                 if of_world:
                     passed = {name: _value(known.get(name), value, world) for name, value in passed.items()}
                     passed["world"] = world
+                if not gc.isenabled():  # `main` is running, and all is imported
+                    gc.freeze()
+                    gc.enable()
                 with waiting(answering.waiting):
                     answer = work(**passed)
                 answering.tell(answer, world, given, began)
