@@ -105,9 +105,9 @@ class Axioms:
 
     def _edges(self, below: str, equal: str) -> dict[int, set[int]]:
         found: dict[int, set[int]] = defaultdict(set)
-        for one, other in zip(*(column.tolist() for column in self._table.pairs(below)), strict=True):
+        for one, other in self._table.couples(below):
             found[one].add(other)
-        for one, other in zip(*(column.tolist() for column in self._table.pairs(equal)), strict=True):
+        for one, other in self._table.couples(equal):
             found[one].add(other)
             found[other].add(one)
         return found
@@ -139,7 +139,7 @@ class Axioms:
     def inverses(self) -> Mapping[int, set[int]]:
         """Property → its declared inverses."""
         found: dict[int, set[int]] = defaultdict(set)
-        for one, other in zip(*(column.tolist() for column in self._table.pairs(OWL + "inverseOf")), strict=True):
+        for one, other in self._table.couples(OWL + "inverseOf"):
             found[one].add(other)
             found[other].add(one)
         return found
@@ -193,10 +193,8 @@ class Axioms:
 
     def type_rows(self, subject: int, kinds: Ids) -> tuple[int, ...]:
         """The rows that give a subject one of the types."""
-        of = self._table.rows(self._table.id(TYPE))
-        first = of.start + int(np.searchsorted(self._table.subjects[of], subject))
-        last = of.start + int(np.searchsorted(self._table.subjects[of], subject, side="right"))
-        return tuple((first + np.flatnonzero(np.isin(self._table.objects[first:last], kinds))).tolist())
+        of = self._table.values_of(subject, self._table.id(TYPE))
+        return tuple((of.start + np.flatnonzero(np.isin(self._table.objects[of.start : of.stop], kinds))).tolist())
 
     # -- what excludes what ---------------------------------------------------------------------------------------
 
@@ -208,7 +206,7 @@ class Axioms:
             found |= self._pairs(OWL + iri)
         for node in self.typed(OWL + "AllDisjointClasses"):
             found |= _each_with_each(self.members(node))
-        for node, head in zip(*(column.tolist() for column in self._table.pairs(OWL + "disjointUnionOf")), strict=True):
+        for node, head in self._table.couples(OWL + "disjointUnionOf"):
             del node
             found |= _each_with_each(self.items(head))
         return _distinct(found)
@@ -236,7 +234,7 @@ class Axioms:
         return {b for a, b in pairs if a in above} | {a for a, b in pairs if b in above}
 
     def _pairs(self, iri: str) -> set[tuple[int, int]]:
-        return set(zip(*(column.tolist() for column in self._table.pairs(iri)), strict=True))
+        return set(self._table.couples(iri))
 
     def _declared(self, pairs: Iterable[tuple[str, str]]) -> set[tuple[int, int]]:
         known = ((self._table.id(one), self._table.id(other)) for one, other in pairs)
@@ -275,8 +273,8 @@ class Axioms:
     def items(self, head: int) -> list[int]:
         """The items of an RDF list; of one that runs in a circle, each once."""
         if self._lists is None:
-            first = dict(zip(*(column.tolist() for column in self._table.pairs(RDF + "first")), strict=True))
-            rest = dict(zip(*(column.tolist() for column in self._table.pairs(RDF + "rest")), strict=True))
+            first = dict(self._table.couples(RDF + "first"))
+            rest = dict(self._table.couples(RDF + "rest"))
             self._lists = {node: [item, rest.get(node, -1)] for node, item in first.items()}
         found: list[int] = []
         seen: set[int] = set()

@@ -90,6 +90,10 @@ class QuadTable:
         fresh = np.append(True, (np.diff(subjects) != 0) | (np.diff(objects) != 0))[: len(subjects)]
         return subjects[fresh], objects[fresh]
 
+    def couples(self, iri: str) -> list[tuple[int, int]]:
+        """The triples of a predicate as pairs of subject and object, each once."""
+        return list(zip(*(column.tolist() for column in self.pairs(iri)), strict=True))
+
     def quads_of(self, subject: int, predicate: int, value: int) -> range:
         """The rows of a triple."""
         of = self.values_of(subject, predicate)

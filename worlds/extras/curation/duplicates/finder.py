@@ -13,7 +13,6 @@ import pyoxigraph as ox
 from rdflib import URIRef
 
 from worlds.core.core import Core
-from worlds.core.history.provenance import Provenance
 from worlds.core.history.scale import decided, learned
 from worlds.core.quads.dictionary import IRI, Ids
 from worlds.errors import ArgumentError
@@ -23,9 +22,9 @@ from worlds.extras.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.extras.curation.duplicates.match_probability import Where, features, scores_of
 from worlds.extras.curation.duplicates.pairs import TEXTS_CODE, CandidatePairs, Pairs, Weights
 from worlds.extras.curation.duplicates.string_similarity import Shares
-from worlds.extras.curation.findings.findings import Finding, Findings
+from worlds.extras.curation.findings.findings import Finding, FindingPresenter, Findings
 from worlds.graph.records import Score
-from worlds.graph.terms import entity_of, format_term, listed, to_rdflib
+from worlds.graph.terms import entity_of, listed
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -289,31 +288,18 @@ class DuplicateFinder:
         apart: set[tuple[int, int]],
     ) -> Duplicates:
         rows = [self._rows(table, pairs, pair) for pair in likely]
-        every = sorted({row for found in rows for row in found})
-        quads = [(table.subjects[r], table.predicates[r], table.objects[r], table.graphs[r]) for r in every]
-        ids = {int(number) for quad in quads for number in quad}
-        for pair in likely:
-            ids |= {*pair.entities, *pair.close, *pair.differing, *(n for both in pair.agreeing for n in both)}
-        terms: dict[int, Any] = dict(table.terms(ids))
-        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
-        entries = self._core.history.numbered({int(table.revisions[row]) for row in every})
-        said = {
-            row: Provenance(
-                tuple(shown[int(number)] for number in quad),  # type: ignore[arg-type]  # there are four
-                entries.get(int(table.revisions[row])),
-                None,
-            )
-            for row, quad in zip(every, quads, strict=True)
-        }
+        compared = {number for pair in likely for both in pair.agreeing for number in both}
+        compared |= {number for pair in likely for number in (*pair.entities, *pair.close, *pair.differing)}
+        every = {row for found in rows for row in found}
+        shown = FindingPresenter(table, self._core.history, prefixes, every, compared)
         found: list[Duplicate] = []
         for pair, its, chance in zip(likely, rows, chances, strict=True):
-            evidence, against = _reasons(pair, terms, prefixes)
+            evidence, against = _reasons(pair, shown)
             first, second = pair.entities  # the older first, so that a link is the same, whatever leads to either
             both = actions.directed(pair.entities)
-            one, other = (format_term(terms[number], prefixes) for number in both)
+            one, other = map(shown.text, both)
             same_name = bool(pair.found.likeness.how[0] <= JOINED)
             action = actions.of(both, same_name=same_name, apart=bool({both, both[::-1]} & apart))
-            entities = tuple(shown[number] for number in both)
             predicate = URIRef(PREDICATES[action]) if action != "merge" else None
             found.append(
                 Duplicate(
@@ -322,9 +308,9 @@ class DuplicateFinder:
                     pair.score,
                     f"{one} and {other} may be the same: {listed(evidence, _WEIGHTIEST, between='; ') or 'little'}"
                     + (f"; against it: {listed(against, _WEIGHTIEST, between='; ')}" if against else ""),
-                    entities,
-                    tuple(said[row] for row in its),
-                    add=() if predicate is None else ((shown[first], predicate, shown[second], None),),
+                    tuple(map(shown.term, both)),
+                    tuple(map(shown.said, its)),
+                    add=() if predicate is None else ((shown.term(first), predicate, shown.term(second), None),),
                     evidence=evidence,
                     against=against,
                     action=action,
@@ -395,9 +381,7 @@ def _told(pairs: Pairs, found: CandidatePairs, weights: Weights, scores: Sequenc
     return told
 
 
-def _reasons(
-    pair: ExplainedPair, terms: Mapping[int, Any], prefixes: Mapping[str, str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _reasons(pair: ExplainedPair, shown: FindingPresenter) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The reasons for a pair, and the reasons against it."""
     evidence: list[str] = []
     against: list[str] = []
@@ -416,11 +400,11 @@ def _reasons(
         if namesakes:
             against.append(f"{namesakes:,} more have that name")
     for predicate, value in pair.agreeing[:_SHOWN]:
-        evidence.append(f"the same {format_term(terms[predicate], prefixes)}, {_value(terms[value], prefixes)}")
-    evidence += [f"{format_term(terms[predicate], prefixes)} is alike" for predicate in pair.close[:_SHOWN]]
+        evidence.append(f"the same {shown.text(predicate)}, {_short(shown.text(value))}")
+    evidence += [f"{shown.text(predicate)} is alike" for predicate in pair.close[:_SHOWN]]
     if weights.types[0] > 0:
         evidence.append("of one type")
-    against += [f"{format_term(terms[predicate], prefixes)} differs" for predicate in pair.differing[:_SHOWN]]
+    against += [f"{shown.text(predicate)} differs" for predicate in pair.differing[:_SHOWN]]
     against[:0] = [text for text, apart in zip(_APART, alike.apart[0] > _TELLING, strict=True) if apart]
     if how > JOINED and systematic > 1:
         against.append(f"{systematic:,} more pairs of names differ in the same way")
@@ -435,6 +419,5 @@ def _reasons(
     return tuple(evidence), tuple(against)
 
 
-def _value(term: Any, prefixes: Mapping[str, str]) -> str:
-    text = format_term(term, prefixes)
+def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:59] + "…"

@@ -105,13 +105,9 @@ class KnownNames:
         text = self.index.names[name]
         found: list[int] = []
         for predicate in self._naming:
-            of = self._table.rows(predicate)
-            first, last = (
-                of.start + int(np.searchsorted(self._table.subjects[of], entity, side=side))
-                for side in ("left", "right")
-            )
-            texts = self._table.values(self._table.objects[first:last]) if last > first else {}
-            found += [row for row in range(first, last) if texts.get(int(self._table.objects[row])) == text]
+            rows = self._table.values_of(entity, predicate)
+            texts = self._table.values(self._table.objects[rows.start : rows.stop]) if rows else {}
+            found += [row for row in rows if texts.get(int(self._table.objects[row])) == text]
         return found
 
 

@@ -162,7 +162,7 @@ class Checks:
         yield checked("broken reference", np.array(broken, dtype=np.int64), query)
         deprecated = [
             subject
-            for subject, value in zip(*(column.tolist() for column in table.pairs(OWL + "deprecated")), strict=True)
+            for subject, value in table.couples(OWL + "deprecated")
             if table.values(np.array([value]))[value] in ("true", "1")
         ]
         of = np.isin(table.objects, deprecated)

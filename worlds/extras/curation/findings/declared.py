@@ -39,7 +39,7 @@ class Signatures:
             yield RawFinding("ill-typed literal", (subject,), (row,), text, (subject, predicate, value))
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
-        yield from zip(*(column.tolist() for column in self.table.pairs(RDFS + "range")), strict=True)
+        yield from self.table.couples(RDFS + "range")
 
     def datatypes(self) -> Iterator[RawFinding]:
         """Values of another datatype than rdfs:range asks for, and literals where an entity is asked for."""
@@ -86,7 +86,7 @@ class Signatures:
 
     def domains(self) -> Iterator[RawFinding]:
         """Subjects of other classes than rdfs:domain says: an error where the classes are disjoint."""
-        for predicate, wanted in zip(*(column.tolist() for column in self.table.pairs(RDFS + "domain")), strict=True):
+        for predicate, wanted in self.table.couples(RDFS + "domain"):
             left, _, rows = self.axioms.extension(predicate)
             yield from self._misplaced("domain", predicate, wanted, left, rows)
 
@@ -214,7 +214,7 @@ class Declared:
                     (predicate, value, *subjects[:3]),
                     severity=self.grave(subjects),
                 )
-        for kind, head in zip(*(column.tolist() for column in self.table.pairs(OWL + "hasKey")), strict=True):
+        for kind, head in self.table.couples(OWL + "hasKey"):
             yield from self._same_key(kind, self.axioms.items(head))
 
     def _same_key(self, kind: int, key: list[int]) -> Iterator[RawFinding]:

@@ -257,7 +257,7 @@ class Suggested:
                     continue
                 score = 1.0 if by_name else at_least(len(both) - int(np.count_nonzero(wrong)), len(both))
                 for subject in both[wrong].tolist():
-                    at = [row for predicate in (one, other) for row in self._dated(subject, predicate)]
+                    at = [row for predicate in (one, other) for row in self.table.values_of(subject, predicate)]
                     values = [int(self.table.objects[row]) for row in (at[0], at[-1])]
                     why = "" if by_name else f", which comes first for nearly all {len(both):,} others"
                     text = f"{{0}} has {{3}} as its {{1}}, after its {{2}}, {{4}}{why}"
@@ -270,13 +270,6 @@ class Suggested:
                         severity="error" if by_name else "warning",
                         score=score,
                     )
-
-    def _dated(self, subject: int, predicate: int) -> list[int]:
-        of = self.table.rows(predicate)
-        first, last = (
-            of.start + int(np.searchsorted(self.table.subjects[of], subject, side=side)) for side in ("left", "right")
-        )
-        return list(range(first, last))
 
 
 def at_least(good: int, total: int) -> float:

@@ -172,7 +172,7 @@ class Tidiness:
 
     def _inverses(self) -> CheckResult:
         table, found = self._table, [NO_IDS]
-        declared = zip(*(column.tolist() for column in table.pairs(OWL + "inverseOf")), strict=True)
+        declared = table.couples(OWL + "inverseOf")
         both = {pair for one, other in declared for pair in ((one, other), (other, one))}
         for one, other in sorted(both):
             of, back = table.rows(one), table.rows(other)
