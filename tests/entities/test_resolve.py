@@ -18,8 +18,17 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 from worlds.doors.cli import app
-from worlds.extras.entities.likeness import bounds, likeness
-from worlds.extras.entities.names import FEATURES, WEIGHTS, Named, confidence, nearest, normal, readings
+from worlds.extras.entities.names import (
+    FEATURES,
+    WEIGHTS,
+    Named,
+    bounds,
+    confidence,
+    likeness,
+    nearest,
+    normal,
+    readings,
+)
 
 EX = "http://example.org/"
 

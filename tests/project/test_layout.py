@@ -30,14 +30,16 @@ OPEN_TO_DOORS = {
     "worlds.extras.documents.conversion",
     "worlds.doors.version",  # that all of them tell
     "worlds.core.embedders.DEFAULT_MODEL",
-    "worlds.extras.entities.likeness",  # how what a protocol gives beside a name counts
+    "worlds.extras.entities.names.alike",  # how what a protocol gives beside a name counts
+    "worlds.extras.entities.names.stands_out",
+    "worlds.extras.entities.names.weighed",
     "worlds.core.texts.policy.DOCUMENT",
     "worlds.core.texts.policy.TEXT",
     "worlds.core.embedders.adapted",
     "worlds.core.embedders.exported",
     "worlds.core.embedders.models.find_local",
     "worlds.core.embedders.models.installed",
-    "worlds.extras.memory.names.seen_through",  # what a key or an agent is shown
+    "worlds.extras.memory.memory_records.seen_through",  # what a key or an agent is shown
     "worlds.core.search.rerank.DEFAULT_RERANKER",
     "worlds.core.search.rerank.how_to_get",
     "worlds.core.embedders.reason_without",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
-from worlds.extras.questions.analysis import tokens, words_of_language
+from worlds.extras.questions.question_terms import tokens, words_of_language
 
 EX = "https://company.example/"
 DATA = f"""

@@ -13,7 +13,7 @@ from worlds import World
 from worlds.doors.server.api.operation import Operation
 from worlds.doors.server.api.operations import operations
 from worlds.doors.server.api.parameters import Parameter
-from worlds.extras.memory.names import seen_through
+from worlds.extras.memory.memory_records import seen_through
 
 E = "https://e/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

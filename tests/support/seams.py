@@ -85,7 +85,7 @@ def move_indexes_slowly(monkeypatch: Setter) -> None:
 
 def parse_beside_from(monkeypatch: Setter, size: int) -> None:
     """Let documents of so many bytes together be parsed in a process of their own; otherwise it takes six million."""
-    monkeypatch.setattr("worlds.core.quads.beside.WORTH", size)
+    monkeypatch.setattr("worlds.core.quads.reader.WORTH", size)
 
 
 def read_in_small_blocks(monkeypatch: Setter, quads: int) -> None:

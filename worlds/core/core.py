@@ -40,9 +40,8 @@ from worlds.core.sparql.index import Place, SparqlIndex
 from worlds.core.sparql.notes import Notes
 from worlds.core.sparql.patterns import SubjectPatterns
 from worlds.core.sparql.queries import Queries
-from worlds.core.texts.annotations import Annotations
 from worlds.core.texts.chunks import ChunkStore
-from worlds.core.texts.entity_facts import Facts
+from worlds.core.texts.entity_facts import Annotations, Facts
 from worlds.core.vectors.codes import Codes
 from worlds.core.vectors.embedding import Embeddings
 from worlds.core.vectors.world_embedder import WorldEmbedder

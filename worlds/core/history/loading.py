@@ -22,11 +22,10 @@ from worlds.core.history.gate import Change
 from worlds.core.history.history import NEVER, History
 from worlds.core.history.threeway import Conflicting, three_way
 from worlds.core.history.writer import Progress, Writer, Writing
-from worlds.core.quads.beside import pays, read_beside
 from worlds.core.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.core.quads.interner import Interner
 from worlds.core.quads.namespaces import OWN_PREFIX, Namespaces
-from worlds.core.quads.reader import ParsedBlock, quad_ids, read_documents, read_graph
+from worlds.core.quads.reader import ParsedBlock, pays, quad_ids, read_beside, read_documents, read_graph
 from worlds.core.quads.recognition import Recognition
 from worlds.core.quads.rows import NO_QUADS, decoded, difference, distinct, in_storing_order, read_quads
 from worlds.core.texts.chunks import ChunkStore

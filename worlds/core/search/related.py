@@ -23,8 +23,7 @@ from worlds.core.search.request import SearchRequest
 from worlds.core.search.showing import HitMaker
 from worlds.core.search.stages import RANK_CONSTANT, Floats
 from worlds.core.search.statement import Prepared, SearchStatements
-from worlds.core.texts.annotations import Annotations
-from worlds.core.texts.entity_facts import Facts, QuadRow
+from worlds.core.texts.entity_facts import Annotations, Facts, QuadRow
 from worlds.core.texts.profiles import term_of
 from worlds.sql import STATEMENT, statements
 from worlds.sql.bound_values import integers

@@ -37,7 +37,7 @@ def mcp(path: str, *, http: bool, **given: Any) -> None:
     $ worlds mcp kb.db --allow-writes --author ann
     $ worlds mcp kb.db --tools ask --http
     """
-    from worlds.extras.memory.names import seen_through
+    from worlds.extras.memory.memory_records import seen_through
     from worlds.world import open as open_world
 
     try:

@@ -18,7 +18,7 @@ from worlds.doors.mcp.hints import AgentHints
 from worlds.doors.mcp.rendering import TermRenderer, TokenBudget
 from worlds.doors.server.problem_documents import Forbidden
 from worlds.errors import ReadOnlyError, WorldsError
-from worlds.extras.memory.names import seen_through
+from worlds.extras.memory.memory_records import seen_through
 from worlds.looks.look import answering
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from worlds.core.core import Core
 from worlds.core.embedders import checked_documents
 from worlds.core.quads.namespaces import listed
 from worlds.core.search.hits import SearchResults
-from worlds.core.texts.annotations import STATEMENT
+from worlds.core.texts.entity_facts import STATEMENT
 from worlds.errors import EmbedderError
 from worlds.extras.entities.context_text import (
     _VOCABULARY,

@@ -11,8 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.core.search.words import STOP_WORDS
-from worlds.core.texts.annotations import Triple, words
-from worlds.core.texts.entity_facts import clean, language_order
+from worlds.core.texts.entity_facts import Triple, clean, language_order, words
 from worlds.extras.entities.names import normal
 from worlds.extras.entities.neighbours import CitedQuad, Neighbours, Rows
 from worlds.graph.records import Count, Iri, Number, Record, Score

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import pyoxigraph as ox
 
 from worlds.core.core import Core
-from worlds.core.texts.annotations import Annotation
+from worlds.core.texts.entity_facts import Annotation
 from worlds.core.texts.profiles import words_of
 from worlds.extras.entities.limits import check_limit
 from worlds.extras.facts.timeline import Held

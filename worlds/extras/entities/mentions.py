@@ -14,8 +14,7 @@ from worlds.core.search.words import STOP_WORDS
 from worlds.core.texts.chunks import ChunkStore
 from worlds.core.texts.entity_facts import Facts
 from worlds.errors import WorldsError
-from worlds.extras.entities.likeness import likeness
-from worlds.extras.entities.names import normal, ways
+from worlds.extras.entities.names import likeness, normal, ways
 from worlds.graph.terms import to_oxigraph
 from worlds.sql import statements
 from worlds.sql.connection import Connection

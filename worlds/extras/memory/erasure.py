@@ -25,7 +25,7 @@ from worlds.core.quads.rows import unique_quads
 from worlds.errors import ArgumentError, OpenError
 from worlds.extras.facts.spans import REIFIES
 from worlds.extras.memory.linked_facts import Keeping
-from worlds.extras.memory.names import CITES
+from worlds.extras.memory.memory_records import CITES
 from worlds.sql import statements
 from worlds.sql.bound_values import as_text
 

@@ -16,8 +16,7 @@ from worlds.core.file.opening import MEMORIES
 from worlds.core.texts.policy import TextPolicy
 from worlds.errors import OpenError, ReadOnlyError
 from worlds.extras.memory.memory import Memory
-from worlds.extras.memory.memory_records import Keep
-from worlds.extras.memory.names import SUFFIX, file_of, graph_of, scope_in, scope_of
+from worlds.extras.memory.memory_records import SUFFIX, Keep, file_of, graph_of, scope_in, scope_of
 from worlds.extras.memory.seen_graph import Seeing
 from worlds.permissions import remove
 from worlds.sql import statements

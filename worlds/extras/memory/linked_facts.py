@@ -13,8 +13,7 @@ from worlds.core.quads.dictionary import Ids, json_ids
 from worlds.core.quads.rows import NO_QUADS, unique_quads
 from worlds.extras.facts.spans import REIFIES
 from worlds.extras.facts.times import ALWAYS, period
-from worlds.extras.memory.memory_records import Keep
-from worlds.extras.memory.names import CITES, CLASSES, CREATED, EXPIRES, TYPE, is_beneath, is_memory
+from worlds.extras.memory.memory_records import CITES, CLASSES, CREATED, EXPIRES, TYPE, Keep, is_beneath, is_memory
 from worlds.sql import statements
 from worlds.sql.bound_values import as_text
 

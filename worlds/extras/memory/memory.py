@@ -21,8 +21,7 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.extras.facts.times import literal, microseconds, now
 from worlds.extras.memory.erasure import Purging, elsewhere
 from worlds.extras.memory.linked_facts import Keeping
-from worlds.extras.memory.memory_records import Forgotten, Keep, Kind, Recalled, Retained, days_of
-from worlds.extras.memory.names import (
+from worlds.extras.memory.memory_records import (
     ABOUT,
     CITES,
     CLASSES,
@@ -36,7 +35,13 @@ from worlds.extras.memory.names import (
     TIME,
     TOKEN,
     TYPE,
+    Forgotten,
+    Keep,
+    Kind,
+    Recalled,
+    Retained,
     checked,
+    days_of,
     graph_of,
     is_beneath,
     memory_iri,

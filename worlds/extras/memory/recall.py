@@ -28,8 +28,7 @@ from worlds.extras.entities.neighbours import CitedQuad
 from worlds.extras.facts.spans import REIFIES
 from worlds.extras.facts.times import microseconds, moment, now
 from worlds.extras.memory.linked_facts import Keeping
-from worlds.extras.memory.memory_records import Keep, Kind, Recalled, Remembered
-from worlds.extras.memory.names import (
+from worlds.extras.memory.memory_records import (
     ABOUT,
     CITES,
     CLASSES,
@@ -41,6 +40,10 @@ from worlds.extras.memory.names import (
     SESSION,
     TEXT,
     TYPE,
+    Keep,
+    Kind,
+    Recalled,
+    Remembered,
     is_memory,
     key_of,
     scope_of,

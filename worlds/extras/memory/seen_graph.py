@@ -21,7 +21,7 @@ from worlds.core.quads.redirects import REDIRECTS
 from worlds.core.quads.rows import NO_QUADS, decoded, difference, distinct, quads_of
 from worlds.extras.conclusions.following import RuleSettings
 from worlds.extras.memory.linked_facts import Keeping
-from worlds.extras.memory.names import MEMORY, TYPE
+from worlds.extras.memory.memory_records import MEMORY, TYPE
 from worlds.graph.terms import RDF
 from worlds.sql import statements
 

@@ -16,9 +16,8 @@ from worlds.extras.entities.context import NOTHING, UNNAMED, Answer, Context, Co
 from worlds.extras.entities.context_text import tokens
 from worlds.extras.entities.limits import check_limit
 from worlds.extras.entities.schema import ClassSummary, PredicateSummary
-from worlds.extras.questions.analysis import QuestionSpan, QuestionVocabulary
 from worlds.extras.questions.nearest import Cosines, Known, Nearest
-from worlds.extras.questions.question_terms import Answers
+from worlds.extras.questions.question_terms import Answers, QuestionSpan, QuestionVocabulary
 from worlds.graph.records import Iri, Record, Spare
 from worlds.graph.terms import format_term, local_name, shorten, to_oxigraph
 

@@ -19,9 +19,8 @@ from worlds.errors import QueryError
 from worlds.extras.entities.context import Answer, Difference, KeptQuestion, NearQuestion
 from worlds.extras.entities.limits import check_limit
 from worlds.extras.entities.neighbours import Neighbour
-from worlds.extras.questions.analysis import VOCABULARY, Lexicon, QuestionSpan, tokens, words_of_language
 from worlds.extras.questions.examples import plain, same
-from worlds.extras.questions.question_terms import Answers
+from worlds.extras.questions.question_terms import VOCABULARY, Answers, Lexicon, QuestionSpan, tokens, words_of_language
 from worlds.graph.query.query import Query
 from worlds.graph.query.tokens import Token
 from worlds.graph.terms import XSD, to_rdflib

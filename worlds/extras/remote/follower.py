@@ -14,7 +14,7 @@ from pathlib import Path
 
 from worlds.errors import ConflictError
 from worlds.extras.remote.address import TOKEN, read_address
-from worlds.extras.remote.http_forwarder import Forwarder, naming
+from worlds.extras.remote.primary import Forwarder, naming
 from worlds.extras.remote.status import Folder
 
 POLL = 0.1  # seconds

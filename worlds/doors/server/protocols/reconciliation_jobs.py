@@ -18,7 +18,7 @@ from worlds import World
 from worlds.doors.server.api.jobs import encoded
 from worlds.doors.server.problem_documents import NotFound
 from worlds.doors.server.workers.jobs import job
-from worlds.extras.entities.likeness import alike, stands_out, weighed
+from worlds.extras.entities.names import alike, stands_out, weighed
 from worlds.graph.terms import local_name, shorten, to_oxigraph, to_rdflib
 from worlds.records import Schema
 

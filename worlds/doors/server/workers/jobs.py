@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import worlds
 from worlds.doors.server.workers.starting import MODULES as MODULES
-from worlds.extras.memory.names import seen_through
+from worlds.extras.memory.memory_records import seen_through
 
 if TYPE_CHECKING:
     from worlds import Embedder, Group, World

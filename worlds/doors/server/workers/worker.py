@@ -32,7 +32,7 @@ import worlds
 from worlds.doors.server.problem_documents import Busy, HttpProblem
 from worlds.doors.server.workers.jobs import Job, load_jobs
 from worlds.errors import ArgumentError, EmbedderError, WorldsError
-from worlds.extras.memory.names import seen_through
+from worlds.extras.memory.memory_records import seen_through
 from worlds.extras.remote.status import replica_at
 from worlds.looks.look import answering
 

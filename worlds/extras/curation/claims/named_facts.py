@@ -18,11 +18,10 @@ from worlds.errors import ArgumentError
 from worlds.extras.curation.claims.receipt import Fact, Unsure
 from worlds.extras.curation.claims.triples import PredicateNames, as_of, well_formed
 from worlds.extras.curation.columns.values import ALL, LITERALS, is_of
-from worlds.extras.entities.likeness import bounds, likeness
-from worlds.extras.entities.names import Resolution, normal
+from worlds.extras.entities.names import Resolution, bounds, likeness, normal
 from worlds.extras.entities.new_iris import Minted
 from worlds.extras.entities.schema import PredicateSummary
-from worlds.extras.questions.analysis import QuestionVocabulary, tokens
+from worlds.extras.questions.question_terms import QuestionVocabulary, tokens
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 
 ALIKE = 0.75

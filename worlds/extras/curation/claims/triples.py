@@ -19,7 +19,7 @@ from worlds.core.texts.profiles import words_of
 from worlds.extras.curation.columns.values import ALL, DATES, LITERALS, NUMBERS, WELL_FORMED, is_of
 from worlds.extras.entities.disambiguation import Resolver
 from worlds.extras.entities.names import normal
-from worlds.extras.questions.analysis import date_at, tokens, words_of_language
+from worlds.extras.questions.question_terms import date_at, tokens, words_of_language
 from worlds.graph.lexical import canonical, is_by_value
 from worlds.graph.terms import RDF, XSD, format_term, to_python
 from worlds.sql import statements
