@@ -19,7 +19,7 @@ from rdflib import Literal, URIRef
 import worlds
 from tests.support.command_line import ok, run
 from tests.support.forking import Forked
-from worlds.doors.cli.decisions import COLUMNS
+from worlds.doors.cli.decide import COLUMNS
 from worlds.graph.cells import escaped, unescaped
 
 EX = "http://example.org/"

@@ -6,8 +6,6 @@ import importlib
 import pkgutil
 import re
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 import worlds
-from tests.support.command_line import DATA, ENVIRONMENT, fails, ok, process
+from tests.support.command_line import DATA, fails, ok
 from tests.support.commands import commands
 from worlds import errors
 from worlds.doors import cli
@@ -38,34 +36,12 @@ def test_help_names_every_command_and_exit_code() -> None:
         assert f"{code} {meaning}" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_shows_lines_that_are_commands(command: str) -> None:
-    text = ok(command, "--help")
-    assert re.search(rf"(?m)^  \$ .*worlds {command} ", text)
-
-
 def test_no_command_is_help() -> None:
     assert ok() == ok("--help")
 
 
 def test_version() -> None:
     assert ok("--version").startswith("worlds ")
-
-
-def test_completion_is_offered() -> None:
-    shown = process(env={"_WORLDS_COMPLETE": "complete_bash", "COMP_WORDS": "worlds sea", "COMP_CWORD": "1"})
-    assert shown.stdout.split() == [b"search"]
-
-
-def test_help_imports_neither_torch_nor_a_model() -> None:
-    code = (
-        "import sys; from worlds.doors.cli import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'torch', 'sentence_transformers', 'rdflib'} & set(sys.modules)), file=sys.stderr)"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
-    assert shown.stderr.strip() == b"[]"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import typer
 
 from worlds.doors.cli.changes import note_pending, outcome, sentence
 from worlds.doors.cli.command import command
-from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.exit_codes import stopping
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, from_settings, given, opened
 from worlds.doors.cli.show import print_table
 from worlds.doors.cli.terminal import clean, counted, note, print_text, progress, write_json
@@ -146,23 +146,21 @@ def init(asked: Any) -> None:
         raise OpenError(f"{FILE} exists already, and is not overwritten")
     change = None
     began = time.perf_counter()
-    try:
-        embedder = "none" if asked.no_embed else asked.embedder
-        with opened(path, write=True, create=True, embedder=embedder) as world:
-            if asked.profiles:
-                world.policy = world.policy.with_(profiles=True)
-            if asked.sources:
-                with progress() as bar:
-                    change = world.load(asked.sources, author=asked.author, embed=not asked.no_embed, progress=bar)
-            named = bool(len(world)) and not world.count(graph="default")
-            world.file.default_graph = cast("Any", asked.default_graph or ("union" if named else "strict"))
-            graphs, default = len(world.graphs()), world.file.default_graph
-            pending = world.stats().pending
-            if change is not None and embedder != "none":
-                note_pending(world, change)
-    except KeyboardInterrupt as interrupt:
-        told = f"{path} is made and loaded; now run `worlds embed {shlex.quote(path)}`" if target.exists() else ""
-        raise Interrupted(told or "nothing was made") from interrupt
+    embedder = "none" if asked.no_embed else asked.embedder
+    made = f"{path} is made and loaded; now run `worlds embed {shlex.quote(path)}`"
+    stopped = stopping(lambda: made if target.exists() else "nothing was made")
+    with stopped, opened(path, write=True, create=True, embedder=embedder) as world:
+        if asked.profiles:
+            world.policy = world.policy.with_(profiles=True)
+        if asked.sources:
+            with progress() as bar:
+                change = world.load(asked.sources, author=asked.author, embed=not asked.no_embed, progress=bar)
+        named = bool(len(world)) and not world.count(graph="default")
+        world.file.default_graph = cast("Any", asked.default_graph or ("union" if named else "strict"))
+        graphs, default = len(world.graphs()), world.file.default_graph
+        pending = world.stats().pending
+        if change is not None and embedder != "none":
+            note_pending(world, change)
     if asked.settings:
         with file.open("x", encoding="utf-8") as out:
             out.write(template())

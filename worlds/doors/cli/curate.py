@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from worlds.doors.cli.command import command
-from worlds.doors.cli.exit_codes import NO, Interrupted
+from worlds.doors.cli.exit_codes import NO, stopping
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, TARGET, given
 from worlds.doors.cli.show import print_answer
-from worlds.doors.cli.terminal import counted, note, print_text, waiting, write_document
+from worlds.doors.cli.terminal import counted, json_text, note, print_text, waiting, write_document
 from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
@@ -36,11 +35,8 @@ def _finder(verb: str, *more: inspect.Parameter, **words: Any) -> Callable[[Call
         found = VERBS[verb].of(world)(limit=limit or (_ALL if json or propose else _SHOWN), **given)
         told = found.to_dict()
         if propose:
-            try:
+            with stopping("the proposals made so far are kept; run the same command again"):
                 proposed = world.proposals.add_all(found, author=author)
-            except KeyboardInterrupt as interrupt:
-                state = "the proposals made so far are kept; run the same command again"
-                raise Interrupted(state) from interrupt
             told["proposed"] = [one.id for one in proposed]
             found = found[: limit or _SHOWN]
         if json:
@@ -140,14 +136,15 @@ def report(world: World, asked: Any) -> None:
     drawn = _DRAWN if asked.format == "html" else 0
     with waiting("reading"):
         found = world.curation.report(points=drawn if asked.points is None else asked.points, after=asked.after)
-    if asked.json or asked.format == "json":
-        write_document(dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n", asked.target)
-    elif asked.format == "html":
-        write_document(found.to_html(Path(asked.path).stem), asked.target)
-    elif asked.format == "markdown":
-        write_document(found.to_markdown(Path(asked.path).stem), asked.target)
-    elif asked.target is not None:
-        write_document(f"{found}\n", asked.target)
+    made = {
+        "json": lambda: json_text(found.to_dict()),
+        "html": lambda: found.to_html(Path(asked.path).stem),
+        "markdown": lambda: found.to_markdown(Path(asked.path).stem),
+        "table": lambda: f"{found}\n",
+    }
+    format = "json" if asked.json else asked.format
+    if format != "table" or asked.target is not None:
+        write_document(made[format](), asked.target)
     else:
         for cause in found.causes[:_CAUSES]:
             print_text(cause.message, "bold")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +17,12 @@ import typer
 from worlds.doors.cli.ask import given_query
 from worlds.doors.cli.changes import finish, print_edits
 from worlds.doors.cli.command import command
-from worlds.doors.cli.decisions import as_table, read_table
-from worlds.doors.cli.decisions import decide as carried_out
-from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.exit_codes import stopping
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, FILE, given
 from worlds.doors.cli.show import print_answer, term
-from worlds.doors.cli.terminal import counted, note, print_text
+from worlds.doors.cli.terminal import counted, note, print_text, read_text
+from worlds.errors import ArgumentError, ConflictError, ParseError, WorldsError
+from worlds.graph.cells import cell, records, unescaped
 
 if TYPE_CHECKING:
     from worlds.extras.curation.changing.proposals import Proposal
@@ -134,7 +137,7 @@ def proposals(world: World, *, csv: bool, **given: Any) -> Any:
     if csv:
         for told in listed.notes:
             note(told)
-        sys.stdout.write(as_table(listed, world.prefixes))
+        sys.stdout.write(_as_table(listed, world.prefixes))
         return None
     return {"proposals": list(listed), "total": listed.total, "notes": listed.notes}
 
@@ -143,10 +146,8 @@ def proposals(world: World, *, csv: bool, **given: Any) -> Any:
 def _counting() -> Iterator[list[Any]]:
     """A list that collects the decisions made, which an interrupt reports: each decision is a revision of its own."""
     decided: list[Any] = []
-    try:
+    with stopping(lambda: f"{counted(len(decided), 'proposal')} decided; the others stay open"):
         yield decided
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(f"{counted(len(decided), 'proposal')} decided; the others stay open") from interrupt
 
 
 def _chosen(world: World, given: dict[str, Any]) -> dict[int, int]:
@@ -235,8 +236,106 @@ def decide(world: World, file: Path, *, force: bool, dry_run: bool, author: str 
     $ worlds proposals decide kb.db decisions.csv --dry-run
     """
     with _counting() as told:
-        for row in carried_out(world, read_table(file), reviewer=author, force=force, dry_run=dry_run):
+        for row in _carried_out(world, _read_table(file), author, force=force, dry_run=dry_run):
             told.append(row)  # what is done is known when it is interrupted
     if dry_run:
         note("nothing is written: these would be the outcomes")
     return {"decisions": told}
+
+
+# -- proposals as a table to decide in, and back ------
+
+COLUMNS = (
+    *("proposal", "version", "kind", "score", "confidence", "author"),
+    *("why", "change", "moved", "decision", "reason"),
+)
+_DECISIONS = ("accept", "reject")
+_DIGITS = 18  # of a number; there is no proposal of more
+
+
+def _as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
+    """The proposals as CSV (RFC 4180), with columns for a decision and its reason."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for one in proposals:
+        sure = ("" if share is None else f"{share:g}" for share in (one.score, one.confidence))
+        texts = (one.kind, *sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
+        whole = f"worlds proposals get FILE {one.id}"
+        writer.writerow([one.id, one.version, *(cell(text, whole) for text in texts), "", ""])
+    return written.getvalue()
+
+
+def _change(one: Proposal, prefixes: Mapping[str, str]) -> str:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    lines = []
+    if one.merged:
+        kept, *others = (format_term(to_oxigraph(iri), prefixes) for iri in one.merged)
+        lines.append(f"merge {', '.join(others)} into {kept}")
+    for sign, quads in (("-", one.quads[1]), ("+", one.quads[0])):
+        for quad in [] if one.merged else quads:
+            terms: tuple[Any, ...] = (quad.subject, quad.predicate, quad.object)
+            lines.append(f"{sign} {' '.join(format_term(term, prefixes) for term in terms)}")
+    return "\n".join(lines)
+
+
+def _read_table(path: Path) -> list[dict[str, Any]]:
+    """The rows that decide something; OpenError for a file that cannot be read, ArgumentError for one that is none."""
+    text = read_text(path)
+    head = text.partition("\n")[0]
+    mark = ";" if ";" in head and "," not in head else ","
+    try:
+        return _decisions(records(io.StringIO(text, newline=""), str(path), delimiter=mark), path)
+    except ParseError as error:
+        raise ArgumentError(str(error)) from error
+
+
+def _decisions(rows: Iterator[tuple[int, list[str]]], path: Path) -> list[dict[str, Any]]:
+    names = next(rows, (1, []))[1]
+    if missing := {"proposal", "version", "decision"} - {*names}:
+        lacking = ", ".join(sorted(missing))
+        raise ArgumentError(f"{path} lacks the columns {lacking}: worlds proposals list --csv writes them")
+    found: dict[int, dict[str, Any]] = {}
+    for line, cells in rows:
+        where = f"line {line} of {path}"
+        row = dict(zip_longest(names, cells[: len(names)], fillvalue=""))
+        told = row["decision"].strip().casefold()
+        if not told:
+            continue
+        if told not in _DECISIONS:
+            raise ArgumentError(f"{where}: a decision must be accept, reject or empty, not {row['decision']!r}")
+        try:
+            number, version = (int(row[name][:_DIGITS]) for name in ("proposal", "version"))
+        except ValueError:
+            raise ArgumentError(f"{where}: a proposal and its version must be numbers") from None
+        if number in found:
+            raise ArgumentError(f"{where}: proposal {number} is decided twice")
+        why = unescaped(row.get("reason", "")) or None
+        found[number] = {"proposal": number, "version": version, "decision": told, "why": why}
+    return list(found.values())
+
+
+def _carried_out(
+    world: World, decisions: Iterable[dict[str, Any]], reviewer: str | None, *, force: bool, dry_run: bool
+) -> Iterator[dict[str, Any]]:
+    """Apply the decisions, a revision each, and yield each; a refused proposal (moved, changed, missing) stays."""
+    for one in decisions:
+        number, version = one["proposal"], one["version"]
+        row: dict[str, Any] = {"proposal": number, "decision": one["decision"]}
+        who = {"reviewer": reviewer, "why": one["why"]}
+        try:
+            if one["decision"] == "accept":
+                change = world.proposals.accept(number, version=version, force=force, dry_run=dry_run, **who)
+                row |= {"outcome": "accepted", "revision": None if dry_run else change.to_dict()["revision"]}
+            else:
+                waiting = world.proposals.get(number)
+                if waiting.version != version or waiting.status != "open":
+                    there = f"{waiting.status}, at version {waiting.version} now"
+                    raise ConflictError(f"proposal {number} is {there}")
+                if not dry_run:
+                    world.proposals.reject(number, **who)
+                row["outcome"] = "rejected"
+        except (WorldsError, ArgumentError) as error:
+            row |= {"outcome": "refused", "why": str(error)}
+        yield row

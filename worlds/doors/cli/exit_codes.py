@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -84,6 +84,15 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with the outcome of the stopped work; a plain one has changed nothing."""
 
 
+@contextlib.contextmanager
+def stopping(state: str | Callable[[], str]) -> Iterator[None]:
+    """Have Ctrl-C in the block report the state that it leaves."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(state if isinstance(state, str) else state()) from interrupt
+
+
 class CommandGroup(Help, TyperGroup):
     """The commands. Whatever they raise ends here."""
 
@@ -132,16 +141,15 @@ class CommandGroup(Help, TyperGroup):
         try:
             try:
                 result = super().invoke(ctx)
-            except typer.Exit:  # an answer, too
-                sys.stdout.flush()
-                raise
+            except typer.Exit as answer:
+                result = answer
             sys.stdout.flush()
-        except typer.Exit:
-            raise
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             if _is_usage_error(error):
                 raise
             raise typer.Exit(_report(error)) from error
+        if isinstance(result, typer.Exit):
+            raise result
         return result
 
 

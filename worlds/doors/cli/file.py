@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worlds.doors.cli.command import command
-from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.exit_codes import stopping
 from worlds.doors.cli.options import AT, ENTAILED_TOO, WORLD_HELP, given
 from worlds.doors.cli.show import print_table
 from worlds.doors.cli.terminal import clean, counted, note, progress, waiting
@@ -89,10 +89,8 @@ def compact(world: World, path: str) -> dict[str, Any]:
     """
     began = time.perf_counter()
     before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
-    try:
+    with stopping(f"nothing is lost; run `worlds file compact {path}` for the rest"):
         world.file.compact()
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(f"nothing is lost; run `worlds file compact {path}` for the rest") from interrupt
     after = os.path.getsize(path)  # noqa: PTH202
     return {"before": before, "after": after, "seconds": round(time.perf_counter() - began, 3)}
 
@@ -112,11 +110,8 @@ def vector_index(world: World, build: bool | None) -> dict[str, Any]:
     $ worlds file vector-index kb.db --build
     """
     if build:
-        try:
-            with progress() as bar:
-                world.file.build_vector_index(progress=bar)
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted("nothing was changed: the index is built as a whole or not at all") from interrupt
+        with stopping("nothing was changed: the index is built as a whole or not at all"), progress() as bar:
+            world.file.build_vector_index(progress=bar)
     elif build is False:
         world.file.drop_vector_index()
     stats = world.stats()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from json import dumps
 from typing import TYPE_CHECKING, Any, Literal
 
 from worlds.doors.cli.changes import SHOWN, print_diff
 from worlds.doors.cli.command import command
 from worlds.doors.cli.options import AUTHOR, EMBEDDER, MESSAGE, TARGET, announced, at_moment, given
 from worlds.doors.cli.show import document, print_answer
-from worlds.doors.cli.terminal import counted, note, print_text, waiting, write_document, write_utf8
+from worlds.doors.cli.terminal import counted, json_text, note, print_text, waiting, write_document, write_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from worlds.core.history.diff import Diff
     from worlds.core.history.history import Entry
@@ -44,23 +43,22 @@ def log(world: World, **given: Any) -> dict[str, list[Entry]]:
 
 def _write(found: Diff, what: str, prefixes: Mapping[str, str], asked: Any, told: dict[str, Any] | None = None) -> None:
     """Print a difference as it is asked for, or write it to a file; `told` is its document, if it has its own."""
-    if asked.json or asked.format == "json":
-        text = dumps(told or found.to_dict(asked.limit), ensure_ascii=False, indent=2) + "\n"
-    elif asked.format == "patch":
-        text = found.patch()
-    elif asked.format == "html":
-        text = found.edits.to_html(what, prefixes, asked.limit)
-    elif asked.format == "markdown" or asked.target is not None:
-        text = found.edits.to_markdown(prefixes, asked.limit)
-    else:
-        if asked.summary:
-            print_answer(document(list(found.edits.summary)) or "no differences", prefixes)
-        else:
-            print_diff(found, what, SHOWN if asked.limit is None else asked.limit, prefixes)
-        for remark in found.notes:
-            note(remark)
+    made: dict[str, Callable[[], str]] = {
+        "json": lambda: json_text(told or found.to_dict(asked.limit)),
+        "patch": found.patch,
+        "html": lambda: found.edits.to_html(what, prefixes, asked.limit),
+        "markdown": lambda: found.edits.to_markdown(prefixes, asked.limit),
+    }
+    format = "json" if asked.json else "markdown" if asked.target and asked.format == "table" else asked.format
+    if format in made:
+        write_document(made[format](), asked.target)
         return
-    write_document(text, asked.target)
+    if asked.summary:
+        print_answer(document(list(found.edits.summary)) or "no differences", prefixes)
+    else:
+        print_diff(found, what, SHOWN if asked.limit is None else asked.limit, prefixes)
+    for remark in found.notes:
+        note(remark)
 
 
 @command("diff", *(_FROM, _TO, *_SHOWN))

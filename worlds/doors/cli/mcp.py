@@ -11,17 +11,9 @@ from worlds.doors.cli.options import PATH, embedder_of, given, of_settings, sett
 from worlds.errors import WorldsError
 
 _OPTIONS = {
-    "host": "mcp.host",
-    "port": "mcp.port",
-    "host_name": "server.hosts",
-    "allow_writes": "mcp.allow_writes",
-    "allow_proposals": "mcp.allow_proposals",
-    "graph": "mcp.graphs",
-    "author": "author",
-    "embedder": "embedder",
-    "token_budget": "mcp.token_budget",
-    "tools": "mcp.tools",
-    "memory": "mcp.memory",
+    **{"host_name": "server.hosts", "graph": "mcp.graphs", "author": "author", "embedder": "embedder"},
+    **{name: f"mcp.{name}" for name in ("host", "port", "allow_writes", "allow_proposals")},
+    **{name: f"mcp.{name}" for name in ("token_budget", "tools", "memory")},
 }
 
 
@@ -49,29 +41,21 @@ def mcp(path: str, *, http: bool, **given: Any) -> None:
         raise WorldsError(f"{error.name} is not installed: pip install 'worlds-kg[mcp]'") from error
 
     settings = settings_of(_OPTIONS, given)
-    writes, proposes = settings["mcp.allow_writes"], settings["mcp.allow_proposals"]
-    written = writes or proposes or settings["mcp.tools"] == "memory"
+    memory = settings["mcp.tools"] == "memory"
+    written = memory or settings["mcp.allow_writes"] or settings["mcp.allow_proposals"]
     model = embedder_of(settings["embedder"])
     with open_world(path, embedder=model, read_only=not written, create=False) as world:
-        if settings["mcp.tools"] == "memory":
+        if memory:
             world.memory(scope=parts(settings["mcp.memory"]))  # an error for what is no scope
         service = Service(
             seen_through(world, graphs) if (graphs := settings["mcp.graphs"]) else world,
-            token_budget=settings["mcp.token_budget"],
             author=settings["author"],
-            allow_writes=writes,
-            allow_proposals=proposes,
-            tools=settings["mcp.tools"],
             memory=parts(settings["mcp.memory"]),
+            **{name: settings[f"mcp.{name}"] for name in ("token_budget", "allow_writes", "allow_proposals", "tools")},
         )
-        if http:
-            keys = settings["server.keys"]
-            serve_http(
-                service,
-                host=settings["mcp.host"],
-                port=settings["mcp.port"],
-                names=settings["server.hosts"],
-                keys=None if keys is None else Path(keys),
-            )
-        else:
+        if not http:
             serve_stdio(service)
+            return
+        keys = settings["server.keys"]
+        place = {"host": settings["mcp.host"], "port": settings["mcp.port"], "names": settings["server.hosts"]}
+        serve_http(service, **place, keys=None if keys is None else Path(keys))

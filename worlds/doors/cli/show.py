@@ -282,6 +282,8 @@ def _cell(name: str, value: Any, prefixes: Mapping[str, str]) -> str:
         return _named(value, prefixes)
     if isinstance(value, list | tuple):
         cells = [_cell(name, one, prefixes) for one in value if not isinstance(one, list | tuple)]
+        if len(cells) > _MOST_VALUES:
+            cells[_MOST_VALUES:] = [f"and {len(cells) - _MOST_VALUES:,} more"]
         return ("; " if any(", " in cell for cell in cells) else ", ").join(filter(None, cells))
     return clean(" ".join(_text(value, prefixes).split()))
 

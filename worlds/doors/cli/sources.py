@@ -14,9 +14,10 @@ import typer
 from worlds.core.search.options import REQUIRED
 from worlds.doors.cli.changes import SHOWN, print_diff, tried
 from worlds.doors.cli.command import command
-from worlds.doors.cli.exit_codes import NO, Interrupted
+from worlds.doors.cli.exit_codes import NO, stopping
 from worlds.doors.cli.options import AUTHOR, DRY_RUN, EMBEDDER, MESSAGE, given
-from worlds.doors.cli.terminal import note, print_text, progress, write_json
+from worlds.doors.cli.show import print_answer
+from worlds.doors.cli.terminal import note, progress, write_json
 from worlds.errors import ArgumentError, EmbedderError, OpenError, WorldsError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from worlds.extras.sources.store import WorldSource
     from worlds.world import World
 
-_NAMED = 10  # files of a kind of change, that people are shown
 _OF_SOURCE = ("kind", "graph", "base", "patterns", "language", "mapping", "edits", "hosts", "user", "password_variable")
 _WAIT = 50  # milliseconds without a change before a watched folder is read
 
@@ -91,35 +91,22 @@ def _source(world: World, place: str | None, name: str | None, options: dict[str
 
 def _run(world: World, name: str | None, given: dict[str, Any], *, dry_run: bool, json: bool) -> bool:
     """Run a source, or all, and print the outcome; returns whether a file could not be read."""
-    began = time.perf_counter()
-    try:
-        with progress() as bar:
-            runs = world.sources.sync(name, dry_run=dry_run, progress=bar, **given)
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted("finished sources are kept; run the same command again") from interrupt
+    with stopping("finished sources are kept; run the same command again"), progress() as bar:
+        runs = world.sources.sync(name, dry_run=dry_run, progress=bar, **given)
     if json:
         write_json({"runs": [one.to_dict() for one in runs]})
     else:
         for one in runs:
-            _print(one, world, time.perf_counter() - began)
+            _print(one, world)
     return any(one.errors for one in runs)
 
 
-def _print(one: Synced, world: World, seconds: float) -> None:
-    moved = tuple(f"{before} → {now}" for before, now in one.moved)
-    parts = (("new", one.new), ("changed", one.changed), ("moved", moved), ("deleted", one.deleted))
-    told = ", ".join(f"{len(paths):,} {what}" for what, paths in parts if paths)
-    told = told or ("not read" if any(not failed.path for failed in one.errors) else "nothing changed")
-    wrote = "" if one.revision is None else f"; revision {one.revision}"
-    print_text(f"{one.source}: {told}, {one.unchanged:,} as before{wrote} ({seconds:.1f} s)")
-    for what, paths in parts:
-        for path in paths[:_NAMED] if what != "new" or len(paths) <= _NAMED else ():
-            print_text(f"  {what}: {path}")
-    for failed in one.errors:
-        note(f"{one.source}: {failed.message if failed.path in failed.message else f'{failed.path}: {failed.message}'}")
+def _print(one: Synced, world: World) -> None:
     for remark in one.notes:
         note(remark)
-    if one.diff is not None and one.diff:
+    moved = [f"{before} → {now}" for before, now in one.moved]
+    print_answer({**one.to_dict(), "moved": moved}, world.prefixes)
+    if one.diff:
         print_diff(one.diff, f"from revision {one.diff.a} to {one.diff.b}", SHOWN, world.prefixes)
 
 
@@ -215,17 +202,14 @@ def add_document(
         return _rehearsed(world, documents, given)
     began = time.perf_counter()
     state = "nothing was changed; run the same command again"
-    try:
-        changes = []
-        with progress() as bar:
-            with world.transaction(author=author, message=message):
-                for place, (name, file) in enumerate(documents):
-                    bar("add documents", place, len(documents))
-                    changes.append(world.sources.add_document(name, file, **given, embed=False))
-            state = f"all documents are added; some texts are not embedded yet: run `worlds embed {path}`"
-            embedded = _embed(world, bar) if embed and any(change.chunks for change in changes) else 0
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(state) from interrupt
+    changes = []
+    with stopping(lambda: state), progress() as bar:
+        with world.transaction(author=author, message=message):
+            for place, (name, file) in enumerate(documents):
+                bar("add documents", place, len(documents))
+                changes.append(world.sources.add_document(name, file, **given, embed=False))
+        state = f"all documents are added; some texts are not embedded yet: run `worlds embed {path}`"
+        embedded = _embed(world, bar) if embed and any(change.chunks for change in changes) else 0
     told: dict[str, Any] = {"revision": max((change.revision or 0 for change in changes), default=0) or None}
     told |= {name: sum(getattr(change, name) for change in changes) for name in ("added", "removed", "chunks")}
     told |= {"embedded": embedded, "pending": world.stats().pending}

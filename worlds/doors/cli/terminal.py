@@ -128,6 +128,11 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def json_text(document: object) -> str:
+    """A document as JSON, in UTF-8."""
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
 def write_json(document: object) -> None:
     """Print one JSON document; in ASCII where standard output is not UTF-8."""
     unicode = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"

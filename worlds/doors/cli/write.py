@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 from worlds.core.search.options import REQUIRED
 from worlds.doors.cli.ask import given_query
 from worlds.doors.cli.command import command
-from worlds.doors.cli.exit_codes import Interrupted
+from worlds.doors.cli.exit_codes import stopping
 from worlds.doors.cli.options import (
     BINDINGS,
     EMBEDDER,
@@ -25,7 +24,7 @@ from worlds.doors.cli.options import (
     embedder_of,
     given,
 )  # fmt: skip
-from worlds.doors.cli.terminal import counted, note, print_text, progress, waiting, write_json
+from worlds.doors.cli.terminal import counted, json_text, note, print_text, progress, waiting, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
@@ -72,14 +71,14 @@ def load(
         given["mode"] = "replace"
     before = world.stats().last_revision
     given |= {"allow_network": allow_network or False, "embed": embed and not given["dry_run"]}
-    try:
-        with progress() as bar:
-            return world.load(list(sources), progress=bar, **given)
-    except KeyboardInterrupt as interrupt:
-        state = "nothing was changed; run the same command again"
-        if world.stats().last_revision != before:
-            state = f"all quads are loaded; some texts are not embedded yet: run `worlds embed {path}`"
-        raise Interrupted(state) from interrupt
+
+    def state() -> str:
+        if world.stats().last_revision == before:
+            return "nothing was changed; run the same command again"
+        return f"all quads are loaded; some texts are not embedded yet: run `worlds embed {path}`"
+
+    with stopping(state), progress() as bar:
+        return world.load(list(sources), progress=bar, **given)
 
 
 def _propose_map(world: World, tables: list[str], base: str | None) -> None:
@@ -91,7 +90,7 @@ def _propose_map(world: World, tables: list[str], base: str | None) -> None:
     for table, one in zip(tables, found, strict=True):
         beside = Path(f"{table}-metadata.json")
         with beside.open("x", encoding="utf-8") as stream:
-            stream.write(dumps(one, ensure_ascii=False, indent=2) + "\n")
+            stream.write(json_text(one))
         print_text(f"{beside} is written")
 
 
@@ -147,12 +146,9 @@ def embed(world: World, path: str, *, rebuild: bool, embedder: str, **given: Any
             world.embedder = stack.enter_context(parallel_embedder(name, **given))
         elif rebuild:
             world.embedder = resolve_embedder(name)
-        try:
-            bar = stack.enter_context(progress())
+        again = "the same command" if rebuild else f"`worlds embed {path}`"
+        with stopping(f"embedded texts are kept; {again} continues"), progress() as bar:
             count = world.embed(rebuild=rebuild, progress=bar)
-        except KeyboardInterrupt as interrupt:
-            again = "the same command" if rebuild else f"`worlds embed {path}`"
-            raise Interrupted(f"embedded texts are kept; {again} continues") from interrupt
     pending = world.stats().pending
     if pending:
         note(f"{counted(pending, 'chunk')} could not be embedded")
@@ -185,10 +181,10 @@ def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given:
     """
     from worlds.groups.shards import shard as run
 
-    try:
-        with waiting("cutting, loading and embedding"):
-            return "\n".join(map(str, run(source, into, shards=shards, embedder=embedder_of(embedder), **given)))
-    except KeyboardInterrupt as interrupt:
+    def state() -> str:
         done = f"{len(list(into.glob('shard-*.db')))} of {shards} shards are in {into}, with the parts of the others"
-        state = done if (into / "parts").exists() else f"no shard is in {into} yet"
-        raise Interrupted(f"{state}: run the same command to continue") from interrupt
+        kept = done if (into / "parts").exists() else f"no shard is in {into} yet"
+        return f"{kept}: run the same command to continue"
+
+    with stopping(state), waiting("cutting, loading and embedding"):
+        return "\n".join(map(str, run(source, into, shards=shards, embedder=embedder_of(embedder), **given)))
