@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -13,6 +14,9 @@ from worlds.extras.remote.status import Folder
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
 
+_ANSWERED = "Requests answered; 499 is one whose client went away, 599 one whose answer broke off."
+_TOOK = "Time to answer, streamed bodies included."
+
 
 class Metrics:
     """Counters of one server."""
@@ -21,28 +25,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "worlds_http_requests",
-            "Requests answered; 499 is one whose client went away, 599 one whose answer broke off.",
-            ("route", "method", "status"),
-            registry=self.registry,
-        )
-        self.seconds = Histogram(
-            "worlds_http_request_seconds",
-            "Time to answer, streamed bodies included.",
-            ("route", "method"),
-            buckets=_BUCKETS,
-            registry=self.registry,
-        )
-        self.running = Gauge("worlds_http_requests_running", "Requests being answered.", registry=self.registry)
-        self.turned_away = Counter(
-            "worlds_busy", "Requests refused because too many waited or ran.", registry=self.registry
-        )
-        self.rate_limited = Counter(
-            "worlds_rate_limited", "Requests refused because a client asked too often.", registry=self.registry
-        )
-
-        self.worlds = Gauge("worlds_worlds", "Worlds that are served.", registry=self.registry)
+        own: Any = {"registry": self.registry}
+        self.requests = Counter("worlds_http_requests", _ANSWERED, ("route", "method", "status"), **own)
+        self.seconds = Histogram("worlds_http_request_seconds", _TOOK, ("route", "method"), buckets=_BUCKETS, **own)
+        self.running = Gauge("worlds_http_requests_running", "Requests being answered.", **own)
+        self.turned_away = Counter("worlds_busy", "Requests refused because too many waited or ran.", **own)
+        self.rate_limited = Counter("worlds_rate_limited", "Requests refused because a client asked too often.", **own)
+        self.worlds = Gauge("worlds_worlds", "Worlds that are served.", **own)
 
     def watch(self, pool: Callable[[], Mapping[str, int]]) -> None:
         """Read the figures of the pool whenever the metrics are read."""
@@ -88,18 +77,14 @@ class _Followed(Collector):
         told = self._folder.told()
         if told is None:
             return
-        yield GaugeMetricFamily(
-            "worlds_replica_age_seconds", "Time since the replica had all that the primary had.", told.age
-        )
-        yield GaugeMetricFamily(
-            "worlds_replica_failing", "1 while the replica's follower cannot follow.", told.error is not None
-        )
-        yield GaugeMetricFamily("worlds_replica_revision", "The replica's last revision.", told.revision)
-        yield GaugeMetricFamily(
-            "worlds_replica_frames", "Pages since the whole was fetched, that included.", told.frames
-        )
-        yield CounterMetricFamily("worlds_replica_fetched", "Times that the whole was fetched.", told.fetched)
-        yield CounterMetricFamily(
-            "worlds_replica_conflicts", "Writes that another writer was faster than.", told.conflicts
-        )
-        yield CounterMetricFamily("worlds_replica_retries", "Writes that were done anew for that.", told.retries)
+        gauge, counter = GaugeMetricFamily, CounterMetricFamily
+        for kind, name, help, value in (
+            (gauge, "age_seconds", "Time since the replica had all that the primary had.", told.age),
+            (gauge, "failing", "1 while the replica's follower cannot follow.", told.error is not None),
+            (gauge, "revision", "The replica's last revision.", told.revision),
+            (gauge, "frames", "Pages since the whole was fetched, that included.", told.frames),
+            (counter, "fetched", "Times that the whole was fetched.", told.fetched),
+            (counter, "conflicts", "Writes that another writer was faster than.", told.conflicts),
+            (counter, "retries", "Writes that were done anew for that.", told.retries),
+        ):
+            yield kind(f"worlds_replica_{name}", help, value)
