@@ -154,8 +154,11 @@ class RevisionDetails(Entry):
 
 @job("revision")
 def revision(world: World, *, revision: int | str, limit: int = 1000) -> bytes:
-    """A revision and its diff, of each list the first `limit`; ArgumentError for an unknown one."""
-    entry = _find(world, revision)
+    """A revision and its diff, of each list the first `limit`; ArgumentError for one that is unknown or forgotten."""
+    number = world.revisions.number(revision)
+    entry = next(iter(world.history(1, before=number + 1)), None)
+    if entry is None or entry.revision != number:
+        raise ArgumentError(f"there is no revision {revision}, or it was forgotten", kind="revision")
     diff: Diff = world.diff(entry.revision - 1, entry.revision)
     told = RevisionDetails(
         **{field.name: getattr(entry, field.name) for field in fields(entry)},
@@ -189,15 +192,6 @@ def _is_undone(world: World, diff: Diff) -> bool:
 def _holds(world: World, quad: ox.Quad) -> bool:
     graph = "default" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name
     return next(world.quads(quad.subject, quad.predicate, quad.object, graph), None) is not None
-
-
-def _find(world: World, revision: int | str) -> Entry:
-    """The revision of a number, a tag or a time; ArgumentError if it is unknown or was forgotten."""
-    number = world.revisions.number(revision)
-    found = world.history(1, before=number + 1)
-    if not found or found[0].revision != number:
-        raise ArgumentError(f"there is no revision {revision}, or it was forgotten", kind="revision")
-    return found[0]
 
 
 # --- writes ---------------------------------------------------------------------------------------------------------

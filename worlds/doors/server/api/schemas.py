@@ -46,6 +46,7 @@ def _findings(of: str) -> dict[str, Any]:
 
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
+_FACETS = ("types", "predicates", "graphs", "languages")
 _PUBLIC = (
     "Brief BrokenQuestion Change Context Decision Description DueFact Duplicate Entries Explanation Finding Form Hit "
     "KeptQuestion Link Members Mentions Minted Move Passage Proposal Provenance Receipt Synced ValidationReport "
@@ -71,18 +72,8 @@ SCHEMAS: dict[str, Any] = {
         "An error, as RFC 9457 has it.",
     ),
     "SearchResults": _object(
-        {
-            "hits": _list(_ref("RankedHit")),
-            "cursor": {"type": ["string", "null"]},
-            "notes": _list(_TEXT),
-            "explain": _ref("Explanation"),
-        },
-        {
-            "facets": {
-                **_object(dict.fromkeys(("types", "predicates", "graphs", "languages"), _FACET)),
-                "additionalProperties": _FACET,
-            }
-        },
+        {"hits": _list(_ref("RankedHit")), "cursor": _MAYBE, "notes": _list(_TEXT), "explain": _ref("Explanation")},
+        {"facets": {**_object(dict.fromkeys(_FACETS, _FACET)), "additionalProperties": _FACET}},
     ),
     "Findings": _findings("Finding"),
     "Links": _findings("Link"),
@@ -123,30 +114,13 @@ SCHEMAS: dict[str, Any] = {
         help="The effect of a load: of a table its mapping, and the first rows as they would be.",
     ),
     "Access": _object(
-        {
-            "name": {"type": ["string", "null"], "description": "Of the key; null for somebody without one."},
-            "level": {"enum": list(LEVELS)},
-            "graphs": {
-                "type": ["array", "null"],
-                "items": _TEXT,
-                "description": "The graphs that are seen; null is all.",
-            },
-        }
+        {"name": _MAYBE, "level": {"enum": list(LEVELS)}, "graphs": {"type": ["array", "null"], "items": _TEXT}},
+        help="The name of the caller's key, null without one; its level; the graphs that it sees, null for all.",
     ),
     "Health": _object({"status": {"const": "ok"}}),
     "Object": {"type": "object"},
-    "ReconciliationForm": {
-        "type": "object",
-        "properties": {
-            "queries": {"type": "string", "description": "A batch of queries, as JSON; or else"},
-            "extend": {"type": "string", "description": "entities and properties, as JSON."},
-        },
-    },
-    "SparqlForm": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "A query; or else"},
-            "update": {"type": "string", "description": "an update."},
-        },
-    },
+    "ReconciliationForm": _object(
+        {}, {"queries": _TEXT, "extend": _TEXT}, "A batch of queries as JSON, or else entities and properties as JSON."
+    ),
+    "SparqlForm": _object({}, {"query": _TEXT, "update": _TEXT}, "A query, or else an update."),
 }
