@@ -266,23 +266,24 @@ with worlds.open(sys.argv[1], embedder=HashingEmbedder()) as world:
 """
 
 
-def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
+def test_a_process_that_dies_in_it_loses_nothing(path: Path, long: bool) -> None:
+    many = 4 if long else 2
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add(quads(range(60)))
         world.remove(quads(range(30, 60)))
         with world.transaction():  # what makes the other steps as long as building the vector index
             for part in range(2):
-                lines = [f"<urn:{n}> <urn:p> <urn:{part}-{n}> .\n" for n in range(15_000)]
+                lines = [f"<urn:{n}> <urn:p> <urn:{part}-{n}> .\n" for n in range(8_000)]
                 world.load("".join(lines).encode(), format="nt", mode="replace", graph="urn:g")
         before = exported(world)
         began = time.monotonic()
         world.file.compact()
         took = time.monotonic() - began
-    for attempt in range(4):
+    for attempt in range(many):
         child = Forked([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
-        time.sleep(took * (attempt + 0.5) / 4)
+        time.sleep(took * (attempt + 0.5) / many)
         child.kill()
         child.wait()
         child.stdout.close()

@@ -29,7 +29,7 @@ VERBS = [("export", "out.nq"), ("file backup", "copy.db")]
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "kb.db"
     with worlds.open(path, embedder=None) as world:
-        world.load("".join(f"<urn:s{n}> <urn:p{n % 9}> <urn:o{n}> .\n" for n in range(80_000)).encode(), format="nt")
+        world.load("".join(f"<urn:s{n}> <urn:p{n % 9}> <urn:o{n}> .\n" for n in range(40_000)).encode(), format="nt")
     return path
 
 
@@ -46,7 +46,12 @@ def started(command: list[str], draft: str, folder: Path) -> subprocess.Popen[by
 
 @pytest.mark.parametrize(
     ("verb", "target", "number"),
-    [(*VERBS[0], signal.SIGTERM), (*VERBS[0], signal.SIGHUP), (*VERBS[1], signal.SIGTERM), (*VERBS[1], signal.SIGINT)],
+    [
+        (*VERBS[0], signal.SIGTERM),
+        pytest.param(*VERBS[0], signal.SIGHUP, marks=pytest.mark.long),
+        pytest.param(*VERBS[1], signal.SIGTERM, marks=pytest.mark.long),
+        (*VERBS[1], signal.SIGINT),
+    ],
 )
 def test_a_signal_leaves_nothing(large: Path, tmp_path: Path, verb: str, target: str, number: signal.Signals) -> None:
     process = started([*verb.split(), str(large), str(tmp_path / target)], f".{target}.*", tmp_path)

@@ -68,7 +68,7 @@ class Large:
         self.world = worlds.open(path, embedder=self.embedder)
         self.quads = _documents(chance, vocabulary, SIZE, 0)
         self.world.add(self.quads)
-        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(15)]
+        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(8)]
         self.chance, self.vocabulary = chance, vocabulary
         self.oracle = Oracle(self.quads, self.embedder)
 
@@ -119,7 +119,7 @@ LARGE_FILTERS = {
 
 def _compare_large(large: Large) -> None:
     assert 0.96 * SIZE < len(large.oracle.chunks) <= SIZE
-    for number, words in enumerate(large.queries[:6]):
+    for number, words in enumerate(large.queries[:5]):
         compare(large.world, large.oracle, {"words": words, "filter_": ANYTHING, "mode": "hybrid", "plan": "exact"})
         asked: dict[str, Any] = {"words": words, "mode": ["hybrid", "vector", "text"][number % 3], "limit": 20}
         compare(large.world, large.oracle, asked | {"filter_": list(LARGE_FILTERS.values())[number % 5]})

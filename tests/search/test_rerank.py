@@ -155,6 +155,7 @@ def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
     assert own.notes == ()
 
 
+@pytest.mark.long
 def test_a_reranker_that_is_still_at_work_does_not_end_the_process() -> None:
     pytest.importorskip("torch")
     script = """
