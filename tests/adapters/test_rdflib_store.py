@@ -159,7 +159,7 @@ LikeMemory.TestCase.settings = settings(stateful_step_count=30)
 test_it_does_what_the_store_in_memory_does = pytest.mark.slow(LikeMemory.TestCase)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.text(max_size=8), st.text(max_size=8))
 def test_what_rdf_does_not_allow_as_an_iri_or_label_is_kept(iri: str, label: str) -> None:
     names = {URIRef(name) for name in (iri or "x", f"urn:worlds:rdflib:{iri}", f"urn:{iri}")}
@@ -564,7 +564,7 @@ bindings = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.lists(bindings, max_size=5))
 @example([("foaf", "urn:1:", (True, True)), ("foaf", "http://xmlns.com/foaf/0.1/", (True, True))])
 def test_prefixes_are_bound_as_in_memory(calls: list[Any]) -> None:

@@ -16,7 +16,7 @@ from worlds import World
 from worlds.graph.formats import FORMATS
 from worlds.graph.terms import RDF, XSD, Term
 
-EXAMPLES = 15  # datasets a format, at least
+EXAMPLES = 6  # datasets a format, at least
 QUADS = 10  # in each, and a dozen at most
 
 # What is hard to write: control characters, what a format escapes, the ends of Unicode's planes.

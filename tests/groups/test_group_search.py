@@ -88,7 +88,7 @@ def _same(one: SearchResults, many: SearchResults) -> None:
 )
 def test_a_group_answers_as_one_world(both: Both, how: dict[str, Any], filter_: dict[str, Any]) -> None:
     random_ = random.Random(11)
-    for _ in range(8 if how in ({}, {"mode": "text"}) else 2):
+    for _ in range(4 if how in ({}, {"mode": "text"}) else 2):
         query = " ".join(random_.choices(WORDS, k=random_.randint(1, 5)))
         if random_.random() < 0.3:
             query += f' "{random_.choice(WORDS)} {random_.choice(WORDS)}" -{random_.choice(WORDS)} {WORDS[3][:3]}*'

@@ -85,7 +85,7 @@ def said(world: World) -> dict[str, Any]:
 
 
 def test_a_past_world_is_one_that_had_stopped_there(pytestconfig: pytest.Config) -> None:
-    for seed in range(40 if pytestconfig.getoption("--long") else 2):
+    for seed in range(40 if pytestconfig.getoption("--long") else 1):
         draw = random.Random(seed)
         with opened() as world, opened() as other:
             kept: dict[int, dict[str, Any]] = {}

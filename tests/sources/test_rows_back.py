@@ -214,7 +214,7 @@ def rows_come_back_as_quads(folder: Path, data: st.DataObject) -> None:
 
 def test_edits_of_a_table_are_edits_of_quads(tmp_path: Path, long: bool) -> None:
     quiet: Any = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-    settings(max_examples=500 if long else 20, **quiet)(rows_come_back_as_quads)(tmp_path)
+    settings(max_examples=500 if long else 8, **quiet)(rows_come_back_as_quads)(tmp_path)
 
 
 @pytest.fixture
