@@ -32,6 +32,10 @@ def test_no_cell_is_a_formula_and_every_text_comes_back(text: str, number: bool)
     assert cell(text, "all", number=number) == told
 
 
+def test_every_mark_that_begins_a_formula_is_escaped() -> None:
+    assert [escaped(f"{mark}x") for mark in FORMULAS] == [f"'{mark}x" for mark in FORMULAS]
+
+
 @pytest.mark.parametrize("number", ["-5", "+1", "-0.5", "-.5", "-1.5e-3", "-INF", "5", "-5."])
 def test_a_number_stays_a_number(number: str) -> None:
     assert escaped(number, number=True) == number
