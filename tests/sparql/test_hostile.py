@@ -39,7 +39,7 @@ def test_prefixes_of_many_operations_take_no_longer_the_more_there_are(world: Wo
 
     world.update("CREATE GRAPH <urn:x>")
     took(100)
-    assert took(4000) < 40 * took(500)
+    assert took(2000) < 40 * took(250)
 
 
 @pytest.mark.parametrize(

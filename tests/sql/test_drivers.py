@@ -65,13 +65,13 @@ def in_process(script: str, *arguments: object, driver: str) -> Any:
 def test_libsql_is_taken_where_the_native_index_is_kept_and_sqlite_for_large_worlds_without(
     path: Path, unset: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seams.take_files_for_large(monkeypatch, 2 << 20)
+    seams.take_files_for_large(monkeypatch, 1 << 20)
     seams.build_few_native_indexes(monkeypatch, 60)
     fill(path, 40)
     with worlds.open(path, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("libsql", True)
     large = path.with_name("large.db")
-    fill(large, 500, 300)
+    fill(large, 200, 300)
     with worlds.open(large, embedder=None) as world:
         assert (world.driver, world.stats().vector_index) == ("sqlite", False)
         assert world.check().ok
