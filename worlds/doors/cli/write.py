@@ -182,9 +182,10 @@ def shard(source: list[str], *, into: Path, shards: int, embedder: str, **given:
     from worlds.groups.shards import shard as run
 
     def state() -> str:
-        done = f"{len(list(into.glob('shard-*.db')))} of {shards} shards are in {into}, with the parts of the others"
-        kept = done if (into / "parts").exists() else f"no shard is in {into} yet"
-        return f"{kept}: run the same command to continue"
+        if not (into / "parts").exists():
+            return f"no shard is in {into} yet: run the same command again"
+        done = f"{len(list(into.glob('shard-*.db')))} of {shards} shards are in {into}"
+        return f"{done}, with the parts of the others; run the same command to continue"
 
     with stopping(state), waiting("cutting, loading and embedding"):
         return "\n".join(map(str, run(source, into, shards=shards, embedder=embedder_of(embedder), **given)))
