@@ -117,6 +117,16 @@ def test_only_its_own_is_listed(world: World) -> None:
     assert "only <http://example.org/mine>" in repr(scope)
 
 
+def test_every_view_is_a_world(world: World) -> None:
+    scope = world.only(graphs=MINE)
+    for one in (world, scope):
+        views = (one, one.at(1), one.as_of("now"), one.entailed, one.entailed.at(1), one.at(1).as_of("2020"))
+        assert {type(view) for view in views} == {World}
+        assert len({repr(view) for view in views}) == len(views)
+    seen = scope.at(1).entailed.file.view
+    assert (seen.names, seen.revision, seen.time, seen.entailed) == ((scoping.EX + "mine",), 1, None, True)
+
+
 def test_what_is_cached_is_another_scope_s(world: World) -> None:
     mine, theirs = world.only(graphs=[MINE]), world.only(graphs=[OUTSIDE])
     for _ in range(2):

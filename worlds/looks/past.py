@@ -68,7 +68,8 @@ class Past(Look):
     def words(self) -> str:
         """See `Look.words`."""
         time, revision = self.own.time, self.own.revision
-        return f" at revision {revision}" if time is None else f" as of {in_calendar(time)}"
+        own = f" at revision {revision}" if time is None else f" as of {in_calendar(time)}"
+        return f"{self.base._look.words}{own}"
 
     def require(self, what: str) -> None:
         """ReadOnlyError: nothing of it can be changed."""

@@ -72,7 +72,7 @@ class Scope(Look):
     def words(self) -> str:
         """See `Look.words`."""
         names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self.graphs)
-        return f", only {', '.join(names)}"
+        return f"{self.base._look.words}, only {', '.join(names)}"
 
     @property
     def whole(self) -> Any:
