@@ -15,7 +15,6 @@ from rich.text import Text
 
 from worlds.doors.cli.terminal import clean, counted, output, print_text, write_json
 from worlds.doors.cli.text_table import table
-from worlds.graph.records import held
 
 if TYPE_CHECKING:
     from worlds.core.search.hits import Leg, RanStatement, SearchResults, Step
@@ -50,6 +49,8 @@ def term(term: object, prefixes: Mapping[str, str]) -> str:
 
 def print_hits(hits: SearchResults, prefixes: Mapping[str, str]) -> None:
     """The hits, best first: label, subject and types, and the text under its predicate."""
+    from worlds.graph.records import held  # whose module imports the engine, which no help needs
+
     console = output()
     indent = len(str(len(hits))) + 2
     for rank, hit in enumerate(hits, 1):
@@ -158,6 +159,8 @@ def _step(step: Step) -> str:
 
 def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[str]]:
     """The first quads of each hit, without the text."""
+    from worlds.graph.records import held
+
     for rank, hit in enumerate(hits, 1):
         quads = held(hit, "quads")
         for subject, predicate, _, graph in quads[:_OTHERS]:
