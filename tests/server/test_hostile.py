@@ -298,7 +298,10 @@ def test_nobody_can_write_lines_of_the_log(server: Served, client: httpx.Client)
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/search", "/resolve", "/quads", "/history/1/undo"])
+@pytest.mark.parametrize(
+    "path",
+    ["/search", "/quads", *(pytest.param(path, marks=pytest.mark.long) for path in ("/resolve", "/history/1/undo"))],
+)
 @pytest.mark.parametrize(
     "body",
     [
@@ -343,7 +346,9 @@ def killed(client: httpx.Client) -> float:
 @pytest.mark.parametrize(
     ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"exclude":', "}"), ('[{"where":', "}]")], ids=str
 )
-@pytest.mark.parametrize("depth", [10, 31, 320, 480, 960, 12_000])
+@pytest.mark.parametrize(
+    "depth", [31, 480, 12_000, *(pytest.param(depth, marks=pytest.mark.long) for depth in (10, 320, 960))]
+)
 def test_what_is_nested_deeply_ends_no_process(client: httpx.Client, opening: str, closing: str, depth: int) -> None:
     before = killed(client)
     value = f"{opening * depth}1{closing * depth}"

@@ -26,7 +26,7 @@ KEYS: dict[str, dict[str, str] | None] = {
     **{f"{level} on all": {"*": level} for level in LEVELS},
     "write on a, read on all": {"a": "write", "*": "read"},
 }
-FEW = ("none", "propose on a", "admin on a", "read on all", "write on a, read on all")
+FEW = ("none", "propose on a", "write on a, read on all")
 
 
 def allowed(operation: Operation, levels: dict[str, str] | None, world: str) -> bool:
