@@ -351,6 +351,8 @@ def test_resolve(reading: Connect) -> None:
         assert second["outcome"] == "no match"
         one = await agent.data("resolve", names="Mars", types="s:TerrestrialPlanet")
         assert one["names"][0]["candidates"][0]["iri"] == "ex:Mars"
+        other = await agent.data("resolve", names="Mars", exclude=["ex:Mars"])
+        assert all(candidate["iri"] != "ex:Mars" for candidate in other["names"][0]["candidates"])
         none = await agent.data("resolve", names="Mars", types="s:TerestrialPlanet")
         assert "Did you mean s:TerrestrialPlanet" in none["notes"][0]
 

@@ -187,7 +187,7 @@ async def profile(agent: Agent) -> tuple[list[str], int]:
 def test_the_profile_that_asks_is_small_and_says_what_others_have(world: worlds.World) -> None:
     async def scenario(agent: Agent) -> None:
         names, size = await profile(agent)
-        assert sorted(names) == ["context", "describe", "resolve", "schema", "search", "sparql"]
+        assert sorted(names) == ["brief", "context", "describe", "resolve", "schema", "search", "sparql"]
         assert size <= 8750
         assert "was started with --tools ask" in await agent.error("report")
         assert "there is no tool" in await agent.error("nothing")
@@ -198,7 +198,7 @@ def test_the_profile_that_asks_is_small_and_says_what_others_have(world: worlds.
 def test_the_profile_that_curates_does_not_write(world: worlds.World) -> None:
     async def scenario(agent: Agent) -> None:
         names, _ = await profile(agent)
-        assert {*names} == {*READING, *PROPOSING} - {"brief", "similar", "mentions"}
+        assert {*names} == {*READING, *PROPOSING} - {"similar", "mentions"}
         assert "--tools curate" in await agent.error("update", update="CLEAR ALL")
 
     ask(inside(world, tools="curate", allow_writes=True), scenario)

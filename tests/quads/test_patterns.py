@@ -199,7 +199,7 @@ def test_a_lookup_takes_a_fraction_of_a_millisecond(world: worlds.World) -> None
         for n in range(start, start + 100):
             assert len([*world.quads(URIRef(f"urn:{n}"))]) == 5
         taken.append(time.process_time() - started)
-    assert min(taken) < 0.1, "measured: 0.012 s"  # the least: collecting a full suite's garbage may take a second
+    assert min(taken) < 0.3, "measured: 0.07 s"  # the least: collecting a full suite's garbage may take a second
 
 
 # --- rdflib's datasets ------------------------------------------------------------------------------------------------

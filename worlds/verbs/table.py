@@ -139,7 +139,7 @@ _SEARCH_TEXT = _text(
 )
 AS_OF = _text("as_of", "A time: answer from the facts that held then.", example="2016-05")
 """The option by which a door answers as of a time."""
-ENTAILED = Option("entailed", "boolean", "Answer with the world's conclusions; else as its policy has it.", None)
+ENTAILED = Option("entailed", "boolean", "Include conclusions; else by the policy.", None)
 """The option by which a door answers with what follows by the world's rules."""
 _ASKED = (
     _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),

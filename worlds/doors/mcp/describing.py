@@ -32,7 +32,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
     @tool(server, service, "describe", "Describe an entity", most={"limit": 200}, limit=10)
     def describe(*, token_budget: Tokens = None, **given: Any) -> CallToolResult:
-        """Behind a value stands which revision said it, and in which graph: [r3 ex:graph]."""
+        """Behind a value stand its revision and graph: [r3 ex:graph]."""
         return described(service, tokens=token_budget, **given)
 
     @tool(server, service, "entities.form", "Form")

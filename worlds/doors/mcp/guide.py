@@ -59,7 +59,8 @@ runs.
 
 Question: {question}
 
-1. Call `schema` (with `matching` for a word of the question) for the predicates, and `resolve` for the names.
+1. Call `brief` for the terms of the question, `schema` (with `matching` for a word of it) for more, and `resolve` for
+   the names.
 2. Use the prefixes without declaring them. Labels may have no language: FILTER(LANG(?label) IN ("en", "")), and put
    into OPTIONAL {{ … }} what not everything has.
 3. Where the question is about what a text says, use SERVICE w:search; the resource world://guide tells how.

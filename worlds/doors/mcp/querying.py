@@ -44,8 +44,8 @@ def register(server: MCPServer[Any], service: Service) -> None:
         token_budget: Tokens = None,
         **given: Any,
     ) -> CallToolResult:
-        """Call `schema` first for classes and predicates, `resolve` for entities. Terms are as in Turtle. A query may
-        search: SERVICE w:search { ?hit w:query "words" ; w:subject ?s ; w:score ?score }; see world://guide."""
+        """Call `brief` first, for the names of its terms. Terms are as in Turtle. A query may search:
+        SERVICE w:search { ?hit w:query "words" ; w:subject ?s ; w:score ?score }; see world://guide."""
         _refuse_updates(query, writes=service.allow_writes)
         try:
             world = service.at(None, entailed=entailed)

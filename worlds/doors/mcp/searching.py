@@ -36,7 +36,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         token_budget: Tokens = None,
         **given: Any,
     ) -> CallToolResult:
-        """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
+        """Filters hold before ranking; `schema` has their names. Cite a result by its number and quad."""
         seen = service.at(None, entailed=entailed)
         return _found(service, seen.search, given, token_budget, full_text=full_text, facets=facets, sql=sql)
 
@@ -62,7 +62,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
     @tool(server, service, "questions.brief", "Brief for a query")
     def brief(*, as_of: Moment = None, token_budget: Tokens = None, **given: Any) -> CallToolResult:
-        """Call it before `sparql`: it has the names, the entities and the ranges that the query takes."""
+        """Call it before `sparql`."""
         found = service.at(as_of).questions.brief(
             budget=service.most(token_budget) * 2 // 5, **given
         )  # it is there twice

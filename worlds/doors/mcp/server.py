@@ -27,9 +27,9 @@ from worlds.doors.mcp.rendering import fitted
 from worlds.doors.mcp.toolbox import Service
 from worlds.doors.mcp.tools import compact
 
-_ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
+_ASK = ("search", "context", "brief", "resolve", "describe", "schema", "sparql")
 _READ = ("form", "history", "provenance", "validate", "verify", "contradictions", "duplicates", "report")
-_FIND = ("brief", "similar", "mentions")  # besides
+_FIND = ("similar", "mentions")  # besides
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "tell", "undo", "sync")
 PROFILES = {
@@ -40,33 +40,34 @@ PROFILES = {
 }
 """The tools of each profile: what answering takes, what curating takes, a memory's, and all but these."""
 
-_FOUND = "citations cut cursor notes facets sql"
-_FINDINGS = "counts causes findings notes"
-_CHANGED = "revision added removed notes"
+_FOUND = "citations cut:integer cursor:any notes facets sql"
+_FINDINGS = "counts:object causes findings notes"
+_CHANGED = "revision:any added:any removed:any notes"
+_COUNTED = "revision:integer quads:integer prefixes:object class_count:integer predicate_count:integer"
 _MEMBERS = {
     "search": _FOUND,
     "similar": _FOUND,
-    "context": "text citations entities left_out notes",
-    "brief": "text query",
+    "context": "text:string citations:object entities left_out:integer notes",
+    "brief": "text:string query:any",
     "resolve": "names notes",
-    "describe": "iri label types description properties incoming notes",
-    "schema": "revision quads prefixes classes class_count predicates predicate_count graphs languages notes",
-    "sparql": "form variables rows truth total notes",
-    "form": "iri types graph fields problems notes",
+    "describe": "iri:string label:any types description:any properties incoming notes",
+    "schema": f"{_COUNTED} classes predicates graphs:object languages:object notes",
+    "sparql": "form:string variables rows truth:any total:any notes",
+    "form": "iri:any types graph:any fields problems notes",
     "history": "revisions added removed notes",
     "provenance": "quads proof notes",
-    "validate": "conforms count results notes",
-    "verify": "outcome revision supporting contradicting undecided notes",
+    "validate": "conforms:boolean count:integer results notes",
+    "verify": "outcome:string revision:integer supporting contradicting undecided notes",
     "mentions": "mentions notes",
     "contradictions": _FINDINGS,
     "duplicates": _FINDINGS,
-    "report": "quads entities causes checks notes",
+    "report": "quads:integer entities:integer causes checks notes",
     **dict.fromkeys(_PROPOSE, "proposals"),
     **dict.fromkeys(("update", "add", "undo"), _CHANGED),
-    "tell": "revision facts notes",
+    "tell": "revision:any facts notes",
     "sync": "runs",
 }
-"""The members of the structured form of each tool's answer."""
+"""The members of the structured form of each tool's answer: arrays, unless another type follows the name."""
 
 
 class WorldServer(MCPServer[Any]):
@@ -145,9 +146,11 @@ class WorldServer(MCPServer[Any]):
 
 def _output(tool: str) -> dict[str, Any]:
     """The schema of a tool's answer, where no class of it has made one."""
-    if (members := _MEMBERS.get(tool, "").split()) == []:
+    members = [one.partition(":") for one in _MEMBERS.get(tool, "").split()]
+    if not members:
         return {}
-    return {"output_schema": {"type": "object", "properties": {name: {} for name in members}, "required": members}}
+    types = {name: {} if kind == "any" else {"type": kind or "array"} for name, _, kind in members}
+    return {"output_schema": {"type": "object", "properties": types, "required": [*types]}}
 
 
 def _unknown_tool(name: str, tools: list[str], profile: str) -> str:
@@ -175,22 +178,24 @@ def _unknown_argument(tool: str, name: str, known: list[str]) -> str:
 
 def _wrong_arguments(tool: str, schema: dict[str, Any], error: ValidationError) -> str:
     told: dict[str, list[str]] = {}
+    members: dict[str, str] = {}
     for one in error.errors(include_url=False, include_input=False):
         name, *place = [str(part) for part in one["loc"]] or [""]
-        message = f"there is no {place[0]!r} in it" if place[1:] == ["[key]"] else one["msg"]
+        message = one["msg"]
+        if place[1:] == ["[key]"]:
+            message = f"there is no {place[0]!r} in it"
+            members[name] = one["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
         told.setdefault(name, []).append(message)
     lines = []
     for name, said in told.items():
-        takes = _takes(schema, name)
+        takes = members.get(name) or _takes(schema, name)
         line = f"{name or 'the arguments'}: {'; or '.join(dict.fromkeys(said))}"
         lines.append(f"{line}. It takes: {takes}" if takes else line)
     return f"`{tool}` cannot take these arguments. " + " ".join(f"{line.rstrip('.')}." for line in lines)
 
 
 def _takes(schema: dict[str, Any], name: str) -> str:
-    """The members of an argument that is an object, or its description; "" for any other argument."""
+    """The description of an argument that is an object; "" for any other argument."""
     found = schema.get("properties", {}).get(name, {})
     forms = [found, *found.get("anyOf", [])]
-    if names := found.get("propertyNames", {}).get("enum"):
-        return ", ".join(names)
     return str(found.get("description", "")) if any("object" in form.get("type", "") for form in forms) else ""

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -22,7 +22,7 @@ Names = str | list[str]
 Moment = Annotated[str | None, Field(description=f"{AS_OF.help} E.g. {AS_OF.example}")]
 Entails = Annotated[bool | None, Field(description=ENTAILED.help)]
 Proves = Annotated[bool, Field(description="Prove one quad, written or concluded: by rules, down to what is written.")]
-Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The answer's length in tokens, about.")]
+Tokens = Annotated[int | None, Field(ge=100, description="The answer's tokens, about.")]
 
 
 MOST_QUADS = 5000
@@ -30,7 +30,7 @@ MOST_QUADS = 5000
 _TEXTS = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
 _ANY_TEXTS = {"type": ["string", "array"], "items": {"type": "string"}}
 _Filter = Literal["subjects", "predicates", "types", "graphs", "sources", "languages", "where"]
-_EXCLUDED = {"type": "object", "propertyNames": {"enum": [*get_args(_Filter)]}, "additionalProperties": _ANY_TEXTS}
+_EXCLUDED = {"type": "object", "additionalProperties": _ANY_TEXTS}
 _Boost = str | dict[str, str | float]
 _Boosts = Annotated[_Boost | list[_Boost], WithJsonSchema({"type": ["string", "object", "array"]})]
 _KINDS: Mapping[str, Any] = {
@@ -136,7 +136,8 @@ CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotatio
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    kind = Literal[option.choices] if option.choices else _ELSEWISE.get(option.name, _KINDS.get(option.kind))
+    kind = Names if option.kind == "texts" else _ELSEWISE.get(option.name, _KINDS.get(option.kind))
+    kind = Literal[option.choices] if option.choices else kind
     numeric = option.kind in ("integer", "number")
     told = _TOLD.get(option.name, option.help)
     example = option.example if isinstance(option.example, str) else json.dumps(option.example)
@@ -155,7 +156,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _value(option: Option, value: Any) -> Any:
     """An argument as the verb takes it."""
-    if option.name == "exclude" and value is not None:
+    if isinstance(value, dict) and option.name == "exclude":
         return {name: one for name, one in value.items() if one is not None} or None
     if option.name in (*_QUADS, "facts") and value is not None:
         if (not value and option.default is REQUIRED) or len(value) > MOST_QUADS:
@@ -188,7 +189,7 @@ def compact(schema: Any, *, named: bool = False) -> Any:
     kept = {
         key: compact(one, named=key in ("properties", "$defs"))
         for key, one in schema.items()
-        if key != "title" and not (key == "default" and one is None)
+        if key != "title" and (key, one) not in (("default", None), ("additionalProperties", True))
     }
     if {"type": "null"} in (forms := kept.get("anyOf", [])):
         forms = [form for form in forms if form != {"type": "null"}]

@@ -343,13 +343,22 @@ class Trees:
             above |= {one: [] for one in frontier.tolist()}
             if not len(frontier := frontier[~found]):
                 break
-            ends, others = self.below(upwards, frontier.tolist())
+            ends, others = self._above(upwards, frontier, roots)
             for one, other in zip(ends.tolist(), others.tolist(), strict=True):
                 above[one].append(other)
             frontier = distinct(others)
             frontier = frontier[~np.isin(frontier, np.fromiter(above, dtype=np.int64))]
         top = set(roots[np.isin(roots, np.fromiter(above, dtype=np.int64))].tolist())
         return {one: way for one in ids if (way := _way(one, above, top)) is not None}
+
+    def _above(self, upwards: TreeShape, ids: Ids, roots: Ids) -> tuple[Ids, Ids]:
+        """Pairs of entities and those directly above them; a top concept is above, whatever other scheme it is in."""
+        ends, others = self.below(upwards, ids.tolist())
+        if upwards.scheme is None:
+            return ends, others
+        lower, higher = self.below(upwards._replace(scheme=None), ids.tolist())
+        at_top = np.isin(higher, roots)
+        return _pairs(np.concatenate([ends, lower[at_top]]), np.concatenate([others, higher[at_top]]))
 
     def _steps(self, paths: dict[int, list[int]], language: str | None) -> dict[int, tuple[TreeStep, ...]]:
         steps = {one: self._step(one, language) for one in {one for way in paths.values() for one in way}}
