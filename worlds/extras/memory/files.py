@@ -117,8 +117,7 @@ class Memories:
     def using(self, home: Scope, *, make: bool = False) -> Iterator[Any]:
         """The world of a home, open for the block; None where there is none, unless it is to be made."""
         with self._lock:
-            in_use = self._opened.get(home) if self._used[home] else None  # it was looked at just now
-            world = self.world(home, make=make) if in_use is None else in_use
+            world = self.world(home, make=make)
             self._used[home] += 1
         try:
             yield world

@@ -344,8 +344,7 @@ class Memory(Recalling):
     @property
     def _written(self) -> Any:
         """The connection by which it is written."""
-        around = self._memories.around
-        return (around if around.replica is None else self._memories.world(self._home, make=True))._written
+        return self._memories.world(self._home, make=True)._written
 
     @contextlib.contextmanager
     def _writing(self, author: str | None, message: str | None) -> Iterator[Any]:

@@ -47,13 +47,14 @@ def newest_first(found: Sequence[Remembered], vectors: Mapping[Any, NDArray[np.f
 
     `vectors` are those of the memories that have one, by IRI, of length 1.
     """
-    told = [_Told(one) for one in found]
-    near = _cosines([vectors.get(one.iri) for one in found])
-    later: list[list[int]] = [[] for _ in told]
-    for at in sorted(range(len(told)), key=lambda one: -told[one].time):
-        for place, older in enumerate(told):
-            if told[at].time > older.time and told[at].supersedes(older, near[at][place]):
-                later[place].append(at)
+    told = [_Told(one, vectors.get(one.iri)) for one in found]
+    later = [
+        sorted(
+            (at for at, newer in enumerate(told) if newer.time > older.time and newer.supersedes(older)),
+            key=lambda one: -told[one].time,
+        )
+        for older in told
+    ]
     ordered: dict[int, None] = {}
 
     def put(place: int) -> None:
@@ -73,20 +74,20 @@ def newest_first(found: Sequence[Remembered], vectors: Mapping[Any, NDArray[np.f
 class _Told:
     """A memory, read for the comparison with others."""
 
-    def __init__(self, one: Remembered) -> None:
+    def __init__(self, one: Remembered, vector: NDArray[np.float32] | None) -> None:
         self.one = one
         self.text = one.text.removeprefix(f"{one.role}: ")
         self.time = one.at.timestamp() if one.at is not None else 0.0
+        self.vector = vector
 
-    def supersedes(self, older: _Told, nearness: float | None) -> bool:
-        """Whether it, the newer, certainly or likely took the place of another one; `nearness` is their cosine."""
+    def supersedes(self, older: _Told) -> bool:
+        """Whether it, the newer, certainly or likely took the place of another one."""
         one, other = self.one, older.one
-        if nearness is not None and nearness < _NEAR and not one.cites:
-            return False
         if one.scope != other.scope or one.kind is None or other.kind is None:
             return False
         if other.iri in one.cites:
             return True
+        nearness = None if self.vector is None or older.vector is None else float(self.vector @ older.vector)
         if one.role != other.role or (nearness is not None and nearness < _NEAR) or self._stays:
             return False
         if not self._changes and not self._differs_in_value(older):
@@ -122,18 +123,6 @@ class _Told:
         apart = self._words ^ older._words
         both = self._words - older._words and older._words - self._words
         return bool(both) and all(any(map(str.isdigit, word)) for word in apart)
-
-
-def _cosines(vectors: Sequence[NDArray[np.float32] | None]) -> list[list[float | None]]:
-    """The cosine of each two vectors; None where one of them is missing."""
-    there = [place for place, vector in enumerate(vectors) if vector is not None]
-    cosines: list[list[float | None]] = [[None] * len(vectors) for _ in vectors]
-    if there:
-        known = np.stack([vector for vector in vectors if vector is not None])
-        for place, row in zip(there, (known @ known.T).tolist(), strict=True):
-            for other, cosine in zip(there, row, strict=True):
-                cosines[place][other] = cosine
-    return cosines
 
 
 def _words(text: str) -> set[str]:
