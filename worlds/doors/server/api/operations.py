@@ -146,7 +146,8 @@ def _asked() -> tuple[Operation, ...]:
 
 def _kept() -> tuple[Operation, ...]:
     """The history, and the records of a world beside its quads."""
-    message, few = options_of("edit")[3], replace(_LIMIT, most=100_000)
+    (message,) = (one for one in options_of("edit") if one.name == "message")
+    few = replace(_LIMIT, most=100_000)
     return (
         of("history", "GET /history", "Entries", defaults={"limit": 50}),
         of("revisions.provenance", "GET /provenance", "Provenances", some=_TERMS),
